@@ -65,6 +65,9 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 	if err != nil {
 		return nil, fmt.Errorf("%w; name a file or a command that sends a load: see brunt convert --help", err)
 	}
+	if line := linked.File(name, text); line != nil {
+		return append(line, args[1:]...), nil
+	}
 	_, err = planfile.Read(name, text)
 	switch _, mapping := strings.CutPrefix(filepath.Ext(name), ".y"); {
 	case err == nil || mapping:

@@ -23,7 +23,9 @@ const httpCommand = "http"
 type httpFlags struct {
 	command.LoadFlags
 	service.Options
-	wait time.Duration
+	wait       time.Duration
+	way        plan.Way
+	serverName string
 }
 
 func newHTTP(s *command.Env) *cobra.Command {
@@ -50,6 +52,9 @@ func (f *httpFlags) bind(s *command.Env, cmd *cobra.Command) {
 	fs.StringVar(&f.CA, "cacert", "", "authority's certificate (PEM)")
 	fs.StringVar(&f.Cert, "cert", "", "the client's certificate (PEM)")
 	fs.StringVar(&f.Key, "key", "", "the key of the client's certificate (PEM)")
+	fs.StringVar(&f.serverName, "server-name", "",
+		"name that is sent to the server (SNI) and that its certificate must have")
+	command.BindWay(fs, &f.way)
 	fs.BoolVar(&f.HTTP1, "http1", false, "HTTP/1.1 even where the server offers HTTP/2")
 	fs.IntVar(&f.Redirects, "redirects", 0, "redirects that a request follows, up to 20; 0 takes them for answers")
 	fs.BoolVar(&f.Compress, "compress", false, "ask for gzip")
@@ -93,6 +98,10 @@ func (f *httpFlags) plan(s *command.Env, targets []string) (*plan.Plan, error) {
 	p, err := f.Options.Plan(targets, s.In)
 	if err != nil {
 		return nil, err
+	}
+	p.Target.Way = f.way
+	if f.serverName != "" && p.Target.TLS.Enabled {
+		p.Target.TLS.ServerName = f.serverName
 	}
 	if f.wait < 0 {
 		return nil, fmt.Errorf("--wait %s: give a time above zero, such as 30s", f.wait)

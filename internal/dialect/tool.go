@@ -31,6 +31,9 @@ type Tool struct {
 	// Advice says what to write instead of a word that is the name of no command, such as the name of the tool's file; ""
 	// if the word isn't the tool's. It may be nil.
 	Advice func(word string) string
+	// File returns the first arguments of brunt for a file of the tool's whose name and text are given, up to the file's
+	// name; further arguments of the tool follow. nil: it isn't the tool's. It may be nil.
+	File func(name string, text []byte) []string
 	// Form is the usual form of reports of brunt's own commands if brunt is called as such a program; "" means "text".
 	Form string
 	// Reports are the tool's forms of the report, for --output.
@@ -120,6 +123,19 @@ func (t Tools) Advice(word string) string {
 		}
 	}
 	return ""
+}
+
+// File returns the first arguments of brunt for a tool's file; nil if no tool knows it.
+func (t Tools) File(name string, text []byte) []string {
+	for _, tool := range t {
+		if tool.File == nil {
+			continue
+		}
+		if args := tool.File(name, text); args != nil {
+			return args
+		}
+	}
+	return nil
 }
 
 // Command returns the command with a name; nil if no tool has it.

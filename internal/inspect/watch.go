@@ -32,11 +32,14 @@ const (
 // Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
 // answers slowly delays nothing.
 type Watch struct {
-	Brief  bool         // see Load.Brief
-	Writes bool         // see Load.Writes
-	Tell   func(string) // see Load.Tell
+	Brief  bool // see Load.Brief
+	Writes bool // see Load.Writes
+	// Profile makes inspectors that can do it sample the server's functions; see Profiler.
+	Profile bool
+	Tell    func(string) // see Load.Tell
 
 	servers []*server
+	early   []record.Warning
 	stop    chan struct{} // closed to end the sampling
 	stopped bool
 	done    sync.WaitGroup
@@ -49,6 +52,7 @@ var _ measure.Sink = (*Watch)(nil)
 // server is an inspected server with the state of its goroutine.
 type server struct {
 	inspector Inspector
+	optional  bool
 	intervals chan interval
 	begun     time.Time
 	phase     Phase
@@ -77,16 +81,41 @@ func NewWatch(inspectors []Inspector) *Watch {
 	return w
 }
 
+// Suggest adds a server that is inspected if it can be. If it can't, that is a warning.
+func (w *Watch) Suggest(i Inspector) {
+	w.servers = append(w.servers, &server{inspector: i, optional: true, intervals: make(chan interval, 4)})
+}
+
+// Warn adds a warning about servers that can't be inspected.
+func (w *Watch) Warn(why string) {
+	w.early = append(w.early, record.Notice("inspect-auto", message.Text("why", secret.Text(why))))
+	if w.Tell != nil {
+		w.Tell("--inspect auto: " + secret.Text(why))
+	}
+}
+
 // Start takes the first snapshots and starts sampling. It must be called right before the load starts. Its errors
 // are for the user.
 func (w *Watch) Start(run *record.Run) error {
-	for _, s := range w.servers {
+	all := w.servers
+	w.servers = nil
+	for k, s := range all {
+		if p, ok := s.inspector.(Profiler); ok && w.Profile {
+			p.ProfileFunctions()
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
 		err := s.inspector.Begin(ctx)
 		cancel()
-		if err != nil {
+		switch {
+		case err != nil && s.optional:
+			w.Warn(fmt.Sprintf("%s: %s", s.inspector.Name(), err))
+			s.inspector.Close()
+			continue
+		case err != nil:
+			w.servers = append(w.servers, all[k:]...)
 			return fmt.Errorf("inspect %s: %w", s.inspector.Name(), err)
 		}
+		w.servers = append(w.servers, s)
 		s.begun, s.phases = time.Now(), slices.Clone(run.Phases)
 		if len(run.Phases) > 0 {
 			s.phase = Phase{run.Phases[0].Name, run.Phases[0].WarmUp}
@@ -212,7 +241,7 @@ func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 	w.halt()
 	about := Load{Operations: operations(load, w.counts, w.service), Brief: w.Brief, Writes: w.Writes, Tell: w.Tell}
 	var out []record.Inspection
-	var warnings []record.Warning
+	warnings := w.early
 	for k, s := range w.servers {
 		if s.begun.IsZero() {
 			continue

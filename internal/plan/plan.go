@@ -33,8 +33,9 @@ type Plan struct {
 	Turns      []int // with ByTurn: indexes into Operations, used in order and repeated
 	Load       []Phase
 	Thresholds []Threshold
-	Faults     []Fault // faults injected during the load
-	Proxies    []Proxy // proxies between servers, for Faults
+	Faults     []Fault  // faults injected during the load
+	Proxies    []Proxy  // proxies between servers, for Faults
+	Inspect    []string // servers to inspect, as for --inspect: "auto", or "KIND=URL"; the flag overrides it
 	Account    Account
 	Verify     Verification
 	Registers  *Registers // check of contended keys during the load; nil: none
@@ -53,6 +54,7 @@ type Target struct {
 	Balance   Balance  // how the load is spread over the addresses
 	Topology  Topology // how nodes are discovered while the load runs
 	TLS       TLS
+	Way       Way               // how connections are opened, if not directly
 	Options   map[string]string // protocol-specific settings
 }
 
@@ -415,6 +417,7 @@ func (p *Plan) Secrets() (all []string) {
 		}
 	}
 	add("password", p.Target.Password)
+	add("password", p.Target.Way.password())
 	for name, value := range p.Target.Options {
 		add(name, value)
 	}

@@ -89,6 +89,7 @@ func (c *checker) target() {
 	}
 	c.balance(addresses)
 	c.topology()
+	c.way(at)
 	for i, w := range weights {
 		if w < 1 || w > maxWeight {
 			c.add(at("addresses"), fmt.Sprintf("give a weight from 1 to %d", maxWeight), "address %s has the weight %d",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brunt/internal/load/gen"
+	"brunt/internal/protocol/socket"
 	"brunt/internal/render/message"
 )
 
@@ -170,6 +171,7 @@ type Target struct {
 	TLS            *tls.Config       // nil means plain text
 	Options        map[string]string // the protocol's own settings, validated by Dial
 	ConnectTimeout time.Duration     // 0 means 5 s
+	Way            *socket.Way       // how connections are opened; nil: directly
 }
 
 // ConnectTime returns how long opening a session may take.
@@ -180,9 +182,9 @@ func (t Target) ConnectTime() time.Duration {
 	return t.ConnectTimeout
 }
 
-// Connecting returns ctx bounded by ConnectTime.
+// Connecting returns ctx bounded by ConnectTime. Package socket goes the target's way in it.
 func (t Target) Connecting(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, t.ConnectTime())
+	return context.WithTimeout(socket.With(ctx, t.Way), t.ConnectTime())
 }
 
 // Reply is the outcome of one request. It is reused: call Reset before each use.

@@ -72,7 +72,7 @@ func (t *writer) database(in *record.Inspection) cell.Table {
 	}
 	var settings []string
 	for _, s := range in.Settings {
-		settings = append(settings, units.Clean(s.Name+" "+s.Value))
+		settings = append(settings, units.Clean(s.Name+" "+t.l.Figure(units.Setting(s.Value))))
 	}
 	if len(settings) > 0 {
 		out.add(t.say("settings"), cell.Text(strings.Join(settings, " · ")), t.say("that differ from the defaults"))
@@ -99,6 +99,12 @@ func figures(w *record.ServerWindow, kind string) map[string]float64 {
 // statements is the table of the statements that took most of the server's time, each with the operation that caused
 // it.
 func (t *writer) statements(in *record.Inspection) cell.Table {
+	switch kind, _, _ := strings.Cut(in.Source, " "); kind {
+	case "redis":
+		return t.commands(in, t.say("COMMANDS"), t.say("command"))
+	case "etcd":
+		return t.commands(in, t.say("METHODS"), t.say("method"))
+	}
 	out := cell.Table{ID: "statements", Title: t.say("STATEMENTS"),
 		Note: t.say("most of the server's time first; response: the operation's p50")}
 	out.Columns = heads(cell.Column{Head: t.say("operation"), Left: true},
@@ -121,6 +127,34 @@ func (t *writer) statements(in *record.Inspection) cell.Table {
 	}
 	if guessed {
 		out.Foot = append(out.Foot, t.say("≈ the operation was done just as often as the statement was executed"))
+	}
+	return out
+}
+
+// commands is the table of the commands or methods of a server that has no statements. Their times are left out if the
+// server doesn't measure them.
+func (t *writer) commands(in *record.Inspection, title, head string) cell.Table {
+	list := in.Windows[0].Statements
+	timed := slices.ContainsFunc(list, func(s record.Statement) bool { return s.TotalNs > 0 })
+	out := cell.Table{ID: "statements", Title: title, Note: t.say("response: the operation's p50")}
+	if timed {
+		out.Note = t.say("most of the server's time first; response: the operation's p50")
+	}
+	out.Columns = heads(cell.Column{Head: t.say("operation"), Left: true},
+		cell.Column{Head: t.say("response"), Priority: 1}, cell.Column{Head: t.say("calls")},
+		cell.Column{Head: t.say("mean")}, cell.Column{Head: t.say("failed"), Priority: 2},
+		cell.Column{Head: t.say("time")}, cell.Column{Head: head, Left: true})
+	for _, s := range list[:min(len(list), mostStatements)] {
+		name, response := t.causes(&s)
+		mean, share := cell.None(), cell.None()
+		if timed {
+			mean, share = cell.Time(s.MeanNs), cell.Figure(s.Share, "share")
+		}
+		out.Add(name, response, cell.Figure(s.Calls, "count"), mean,
+			cell.Figure(s.More["failed_calls"]+s.More["rejected_calls"], "count"), share, cell.Text(units.Clean(s.Text)))
+	}
+	if more := len(list) + in.Windows[0].Omitted - len(out.Rows); more > 0 {
+		out.Foot = append(out.Foot, t.say("and %d more, see %s", more, in.File))
 	}
 	return out
 }

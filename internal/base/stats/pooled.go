@@ -3,9 +3,9 @@ package stats
 import "math"
 
 // PooledP compares two of several groups of values above 0: the p-value of a two-sided t test on their logarithms, with
-// the variance within all groups together (as Fisher's least significant difference; Fisher 1935). It has more power than
-// Welch's test if each group has few values, and assumes that the logarithms have the same variance in all groups. Empty
-// groups are ignored. ok is false if there is nothing to compare.
+// the variance within all groups together (as Fisher's least significant difference; Fisher 1935). It has more power
+// than Welch's test if each group has few values, and assumes that the logarithms have the same variance in all groups.
+// Empty groups are ignored. ok is false if there is nothing to compare.
 func PooledP(groups [][]float64, first, second int) (p float64, ok bool) {
 	sum, df := 0.0, 0.0
 	means := make([]float64, len(groups))

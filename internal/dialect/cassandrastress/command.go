@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/command/flags"
@@ -35,8 +36,17 @@ func Tool() dialect.Tool {
 		Commands:  []dialect.Command{{Name: commandName, New: newStress}},
 		Results:   []result.Format{Results()},
 		Languages: []script.Language{Language{}},
+		File: func(name string, text []byte) []string {
+			if !profileKey().Match(text) {
+				return nil
+			}
+			return []string{commandName, "user", "profile=" + name}
+		},
 	}
 }
+
+// profileKey matches a line that profiles have, and plans haven't.
+var profileKey = lazyregexp.New(`(?m)^(keyspace_definition|table_definition|columnspec):`)
 
 // own are brunt's own flags.
 type own struct {

@@ -158,7 +158,7 @@ func (p *program) operation(profile *Profile, op *script.Operation) error {
 		return fmt.Errorf("%q is neither insert nor a query of the profile", name)
 	}
 	for _, column := range out.order {
-		out.request.Params = append(out.request.Params, scalarTypes[p.table.Columns[column].Type])
+		out.request.Params = append(out.request.Params, kindOf(p.table.Columns[column].Type))
 	}
 	p.operations = append(p.operations, out)
 	return nil

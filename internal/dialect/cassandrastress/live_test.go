@@ -2,6 +2,8 @@ package cassandrastress
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +86,7 @@ func TestOnCassandra(t *testing.T) {
 	s := testserver.Cassandra(t)
 	t.Run("predefined", func(t *testing.T) { predefined(t, s) })
 	t.Run("profile", func(t *testing.T) { profiled(t, s) })
+	t.Run("collections", func(t *testing.T) { collections(t, s) })
 	t.Run("refused", func(t *testing.T) { refusedProfiles(t, s) })
 }
 
@@ -178,5 +181,34 @@ func refusedProfiles(t *testing.T, s *testserver.Server) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
+	}
+}
+
+func collections(t *testing.T, s *testserver.Server) {
+	file := filepath.Join(t.TempDir(), "collections.yaml")
+	text := `keyspace: collected
+keyspace_definition: |
+  CREATE KEYSPACE IF NOT EXISTS collected WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}
+table: sets
+table_definition: |
+  CREATE TABLE IF NOT EXISTS sets (id int PRIMARY KEY, numbers list<int>, words set<text>, days frozen<list<date>>,
+    nested list<frozen<set<varint>>>)
+columnspec:
+  - {name: id, population: seq(1..20)}
+  - {name: numbers, size: fixed(3)}
+  - {name: words, size: fixed(4), population: uniform(1..1000000)}
+insert: {partitions: fixed(1)}
+`
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := stress(t, s, "user", "profile="+file, "ops(insert=1)", "n=20", "no-warmup", "cl=ONE", "-rate", "threads=2")
+	expect(t, out, err, 20)
+	n, first := rows(t, s, "SELECT numbers, words FROM collected.sets")
+	var numbers []int
+	var words []string
+	if err := errors.Join(json.Unmarshal(first[0].B, &numbers), json.Unmarshal(first[1].B, &words)); err != nil || n != 20 ||
+		len(numbers) != 3 || len(words) != 4 {
+		t.Errorf("%d rows, first %q %q, %v", n, first[0].B, first[1].B, err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // A fault has its line and column.
 func TestFaultsInProfiles(t *testing.T) {
-	const head = "keyspace: k\ntable: t\ntable_definition: CREATE TABLE t (a int, b text, c list<int>, PRIMARY KEY (a))\n"
-	plain := strings.Replace(head, ", c list<int>", "", 1)
+	const head = "keyspace: k\ntable: t\ntable_definition: CREATE TABLE t (a int, b text, c map<int, int>, PRIMARY KEY (a))\n"
+	plain := strings.Replace(head, ", c map<int, int>", "", 1)
 	for text, want := range map[string]string{
 		"":                      "p:1:1: the profile is empty",
 		"keyspace: [":           "p:2:1: ",
@@ -37,7 +37,7 @@ func TestFaultsInProfiles(t *testing.T) {
 		plain + "queries:\n  q: {cql: SELECT a FROM t WHERE z = ?}":                "p:5:12: query q: parameter 1: table t has no column z",
 		plain + "queries:\n  q: {cql: SELECT a FROM t LIMIT ?}":                    "p:5:12: query q: parameter 1: ",
 		plain + "queries: {q: {cql: x}}\ntoken_range_queries: {q: {columns: '*'}}": "p:4:20: q is in queries and in",
-		head: "p:3:19: column c of type list<int>: collections aren't supported",
+		head: "p:3:19: column c of type map<int,int>: cassandra-stress makes no such values",
 		"keyspace: k\ntable: u\ntable_definition: CREATE TABLE t (a int PRIMARY KEY)": "p:3:19: table_definition makes table t",
 		"keyspace: k\ntable: t\ntable_definition: CREATE TABLE t (a int)":             "p:3:19: table_definition: there is no PRIMARY",
 		"keyspace: k\ntable: t\nkeyspace: k":                                          "p:3:1: keyspace occurs twice",
@@ -264,4 +264,35 @@ func FuzzProfile(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestCollections encodes values by the examples of the native protocol (sections 6.6, 6.17 and 6.18 of its fourth version).
+func TestCollections(t *testing.T) {
+	spec := NewColumnSpec("c")
+	var err error
+	if spec.Size, err = ParseDistribution("fixed(3)"); err != nil {
+		t.Fatal(err)
+	}
+	if spec.Population, err = ParseDistribution("fixed(300)"); err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[string]string{
+		"list<int>":                  "list<int>\x00\x00\x00\x00\x03" + strings.Repeat("\x00\x00\x00\x04\x00\x00\x01\x2c", 3),
+		"frozen<set<smallint>>":      "set<smallint>\x00\x00\x00\x00\x01\x00\x00\x00\x02\x01\x2c",
+		"set<frozen<list<tinyint>>>": "set<list<tinyint>>\x00\x00\x00\x00\x01\x00\x00\x00\x13\x00\x00\x00\x03" + strings.Repeat("\x00\x00\x00\x01\x2c", 3),
+		"set<varint>":                "set<varint>\x00\x00\x00\x00\x01\x00\x00\x00\x02\x01\x2c",
+		"set<decimal>":               "set<decimal>\x00\x00\x00\x00\x01\x00\x00\x00\x06\x00\x00\x00\x01\x01\x2c",
+	} {
+		c := Column{Name: "c", Type: kind, Spec: spec}
+		var v gen.Value
+		if c.value(&v, gen.NewStream(1, "c"), 5); v.Kind != gen.Packed || string(v.B) != want {
+			t.Errorf("%s: %q, want %q", kind, v.B, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "\x00", 1: "\x01", 127: "\x7f", 128: "\x00\x80", 129: "\x00\x81", -1: "\xff",
+		-128: "\x80", -129: "\xff\x7f"} {
+		if got := string(varint(nil, n)); got != want {
+			t.Errorf("varint %d: %q, want %q", n, got, want)
+		}
+	}
 }

@@ -17,19 +17,48 @@ var scalarTypes = map[string]gen.Kind{
 
 // unsupported says why values of a type can't be made; "" if they can.
 func unsupported(kind string) string {
-	switch {
-	case scalarTypes[kind] != gen.Null:
+	if _, element := collection(kind); element != "" {
+		return unsupported(element)
+	}
+	if scalarTypes[kind] != gen.Null {
 		return ""
-	case strings.HasPrefix(kind, "list<"), strings.HasPrefix(kind, "set<"), strings.HasPrefix(kind, "frozen<"):
-		return "collections aren't supported"
 	}
 	return "cassandra-stress makes no such values"
+}
+
+// kindOf returns the kind of a type's values.
+func kindOf(kind string) gen.Kind {
+	if _, element := collection(kind); element != "" {
+		return gen.Packed
+	}
+	return scalarTypes[kind]
+}
+
+// collection takes the name of a list or a set apart; element is "" for other types.
+func collection(kind string) (name, element string) {
+	for {
+		name, rest, ok := strings.Cut(kind, "<")
+		switch element, closed := strings.CutSuffix(rest, ">"); {
+		case !ok || !closed:
+			return "", ""
+		case name == "frozen":
+			kind = element
+		case name == "list", name == "set":
+			return name, element
+		default:
+			return "", ""
+		}
+	}
 }
 
 // value makes the value of a column that has a number in the column's population: the same number makes the same value.
 // Texts and bytes have the column's size.
 func (c *Column) value(v *gen.Value, stream gen.Stream, number int64) {
 	r := stream.At(uint64(number))
+	if name, element := collection(c.Type); element != "" {
+		c.elements(v, stream, &r, number, name, element)
+		return
+	}
 	v.Kind = scalarTypes[c.Type]
 	switch c.Type {
 	case "ascii", "text", "varchar":

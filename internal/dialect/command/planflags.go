@@ -36,6 +36,9 @@ func (f *PlanFlags) Bind(cmd *cobra.Command) {
 	fs.StringVar(&t.TLS.CAFile, "tls-ca", "", "authority's certificate (PEM)")
 	fs.StringVar(&t.TLS.CertFile, "tls-cert", "", "client certificate (PEM)")
 	fs.StringVar(&t.TLS.KeyFile, "tls-key", "", "client key (PEM)")
+	fs.StringVar(&t.TLS.ServerName, "tls-server-name", "",
+		"name that is sent to the server and that its certificate must have")
+	BindWay(fs, &t.Way)
 	usage.InGroup(fs, usage.Target, "proto", "addr", "user", "database")
 	fs.Uint64Var(&t.Seed, "seed", 0, "seed of all values and of the order of requests (default: the plan's)")
 	usage.InGroup(fs, usage.Data)

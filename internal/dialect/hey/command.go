@@ -63,6 +63,7 @@ Options:
   -U  User-Agent, before hey's own
   -a  user:password
   -h2 HTTP/2 where the server offers it
+  -x  HTTP proxy, http://host:port, through which connections go by CONNECT
 
   -host                 header Host
   -disable-compression  don't ask for gzip

@@ -40,7 +40,6 @@ func TestParse(t *testing.T) {
 		"-n 1 -c 2 http://a/":   "-n cannot be less than -c.",
 		"-c 0 http://a/":        "-n and -c cannot be smaller than 1.",
 		"-h x http://a/":        "Flag '-h' is deprecated",
-		"-x http://p http://a/": "-x isn't available",
 		"-o {{.Rps}} http://a/": "only csv",
 		"-H nonsense http://a/": "could not parse the provided input",
 		"-nothing 1 http://a/":  "flag provided but not defined: -nothing",

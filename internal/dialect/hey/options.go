@@ -32,6 +32,7 @@ type Options struct {
 	NoCompression     bool
 	NoKeepAlive       bool
 	NoRedirects       bool
+	Proxy             string // URL; "": none
 
 	target *url.URL
 }
@@ -75,7 +76,7 @@ func Parse(args []string) (*Options, error) {
 	fs.BoolVar(&o.NoCompression, "disable-compression", false, "")
 	fs.BoolVar(&o.NoKeepAlive, "disable-keepalive", false, "")
 	fs.BoolVar(&o.NoRedirects, "disable-redirects", false, "")
-	proxy := fs.String("x", "", "")
+	fs.StringVar(&o.Proxy, "x", "", "")
 	var headers []string
 	fs.Func("H", "", func(s string) error { headers = append(headers, s); return nil })
 	if err := fs.Parse(args); err != nil {
@@ -96,8 +97,6 @@ func Parse(args []string) (*Options, error) {
 		return nil, &usageError{"-n cannot be less than -c."}
 	case *deprecated != "":
 		return nil, &usageError{"Flag '-h' is deprecated, please use '-H' instead."}
-	case *proxy != "":
-		return nil, errors.New("-x isn't available: set HTTP_PROXY and use brunt http")
 	case o.Output != "" && o.Output != "csv":
 		return nil, fmt.Errorf("-o %s: only csv is available", o.Output)
 	case o.Rate < 0:
@@ -184,6 +183,7 @@ func (o *Options) Plan() (*plan.Plan, error) {
 		return nil, err
 	}
 	endpoints.Secure(&p.Target, true, "", "", "", !o.NoRedirects)
+	p.Target.Way.Via = o.Proxy
 	if o.User != "" {
 		p.Target.User, p.Target.Password = o.User, o.Password
 	}

@@ -57,6 +57,9 @@ func (t *thread) prepareHTTP() bool {
 		t.total.code = "Non HTTP response code: java.net.URISyntaxException"
 		t.total.message = "Non HTTP response message: " + err.Error()
 		t.total.kind = "text"
+		if _, u, ok := strings.Cut(err.Error(), ": "); ok {
+			t.total.url = u
+		}
 	}
 	return true
 }
@@ -205,14 +208,19 @@ func (t *thread) follow(head http.Header, lost *protocol.Failure) script.Step {
 				method = "HEAD"
 			}
 			next.Fragment = ""
-			t.record()
+			t.record(true)
 			t.out = h.request(t, method, next, "", "", false)
 			t.part = &result{start: t.program.now(), label: t.label}
 			return t.send()
 		}
 		if t.hops >= mostHops {
+			code, message := r.code, r.message
 			r.code, r.success = "Non HTTP response code: java.io.IOException", false
 			r.message = "Non HTTP response message: Exceeded maximum number of redirects: " + strconv.Itoa(mostHops)
+			last := *r
+			last.code, last.message, last.success = code, message, true
+			last.end = t.program.now()
+			t.add(&last)
 		}
 	}
 	return t.answered(lost)
@@ -228,26 +236,43 @@ func redirects(code, method string) bool {
 	return false
 }
 
-// record adds the part that has been answered to the sample.
-func (t *thread) record() {
+// record adds the part that has been answered to the sample. If there are several, the first is a part itself.
+func (t *thread) record(more bool) {
 	r := t.part
 	r.end = t.program.now()
-	if r != t.total {
-		t.total.parts = append(t.total.parts, r)
-		t.total.bytes += r.bytes
-		t.total.sent += r.sent
+	if t.leaf.s.http.auto && !t.leaf.s.http.follow && !t.inPage { // JMeter's client follows by itself
+		if r != t.total {
+			t.total.bytes, t.total.sent = r.bytes, r.sent
+		}
 		return
 	}
-	if t.hops == 1 && len(t.total.parts) == 0 { // the first of several: it is a part itself
-		first := *r
-		t.total.parts = append(t.total.parts, &first)
+	if r != t.total {
+		t.add(r)
+		return
 	}
+	if more {
+		first := *r
+		t.total.parts = nil
+		t.add(&first)
+		t.total.bytes, t.total.sent = first.bytes, first.sent
+	}
+}
+
+// add adds a part to the sample.
+func (t *thread) add(r *result) {
+	r.label = t.label + "-" + strconv.Itoa(len(t.total.parts))
+	t.total.parts = append(t.total.parts, r)
+	t.total.bytes += r.bytes
+	t.total.sent += r.sent
 }
 
 // answered ends a request that leads to no redirect.
 func (t *thread) answered(lost *protocol.Failure) script.Step {
 	r, h := t.part, t.leaf.s.http
-	t.record()
+	if h.embedded && !t.inPage && len(t.total.parts) == 0 && r == t.total && r.success && r.kind == "text" {
+		t.resources = t.resourcesOf(h)
+	}
+	t.record(len(t.resources) > 0)
 	if r != t.total && !t.inPage { // the last of several redirects says what the sample's result is
 		total := t.total
 		total.code, total.message, total.success, total.kind = r.code, r.message, r.success, r.kind
@@ -262,7 +287,9 @@ func (t *thread) answered(lost *protocol.Failure) script.Step {
 		}
 	}
 	if h.embedded && !t.inPage && t.total.success && t.total.kind == "text" {
-		t.resources = t.resourcesOf(h)
+		if r != t.total {
+			t.resources = t.resourcesOf(h)
+		}
 		t.inPage = true
 	}
 	if t.inPage && len(t.resources) > 0 && lost == nil {

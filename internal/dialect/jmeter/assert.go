@@ -125,7 +125,7 @@ func (a *responseAssertion) one(t *thread, r *result) (v assertResult) {
 		}
 	}
 	if len(failed) > 0 {
-		return assertResult{failed: true, message: strings.Join(failed, "\t")}
+		return assertResult{failed: true, message: strings.Join(failed, "\t") + "\t"}
 	}
 	return v
 }
@@ -169,26 +169,53 @@ func (a *responseAssertion) found(t *thread, input, pattern string) (bool, error
 
 // explain returns JMeter's message.
 func (a *responseAssertion) explain(what, pattern, input string) string {
-	not := ""
-	if a.kind&testNot != 0 {
-		not = "not "
+	words := map[int]string{testContains: "to contain", testSubstring: "to contain", testMatch: "to match",
+		testEquals: "to equal", testNot | testContains: "not to contain", testNot | testSubstring: "not to contain",
+		testNot | testMatch: "not to match", testNot | testEquals: "not to equal"}
+	word, ok := words[a.kind]
+	if !ok {
+		word = "something using"
 	}
-	switch {
-	case a.kind&(testContains|testSubstring) != 0:
-		return "Test failed: " + what + " expected " + not + "to contain /" + pattern + "/"
-	case a.kind&testMatch != 0:
-		return "Test failed: " + what + " expected " + not + "to match /" + pattern + "/"
+	if a.kind&testEquals != 0 {
+		pattern = comparison([]rune(input), []rune(pattern))
 	}
-	text := "Test failed: " + what + " expected " + not + "to equal /\n\n****** received  : " + shorten(input) +
-		"\n\n****** comparison: " + shorten(pattern) + "\n\n/"
-	return text
+	return "Test failed: " + what + " expected " + word + " /" + pattern + "/"
 }
 
-func shorten(s string) string {
-	if len(s) > 100 {
-		return s[:100]
+// comparison shows where two texts differ: ResponseAssertion.equalsComparisonText.
+func comparison(received, wanted []rune) string {
+	first := 0
+	for first < min(len(received), len(wanted)) && received[first] == wanted[first] {
+		first++
 	}
-	return s
+	r, w := len(received)-1, len(wanted)-1
+	for r > first && w > first && received[r] == wanted[w] {
+		r, w = r-1, w-1
+	}
+	start, end := shorten(received[:first], false), shorten(received[r+1:], true)
+	if r+1 < first {
+		end = ""
+	}
+	one, two := shorten(received[first:], true), shorten(wanted[first:], true)
+	if end != "" {
+		one, two = shorten(received[first:r+1], true), shorten(wanted[first:w+1], true)
+	}
+	pad := func(s string, n int) string { return s + strings.Repeat(" ", max(n-len([]rune(s)), 0)) }
+	width := max(len([]rune(one)), len([]rune(two)))
+	return "\n\n****** received  : " + start + "[[[" + pad(one, width) + "]]]" + end +
+		"\n\n****** comparison: " + start + "[[[" + pad(two, width) + "]]]" + end + "\n\n"
+}
+
+// shorten keeps 100 characters of a text, the first or the last.
+func shorten(s []rune, first bool) string {
+	const most = 100
+	switch {
+	case len(s) <= most:
+		return string(s)
+	case first:
+		return string(s[:most]) + "..."
+	}
+	return "..." + string(s[len(s)-most:])
 }
 
 // durationAssertion is a Duration Assertion.
@@ -313,7 +340,7 @@ func (a *jsonAssertion) problem(t *thread, input string) string {
 		return err.Error()
 	}
 	if len(values) == 0 && !null {
-		return "No results for path: " + path
+		return "No results for path: " + normalPath(path)
 	}
 	if !a.validate {
 		return ""
@@ -380,8 +407,7 @@ type xpathAssertion struct {
 }
 
 func (c *compiler) xpathAssertion(e *Element) any {
-	prefix := map[string]string{"XPathAssertion": "XPath", "XPath2Assertion": "XPath2"}[e.Class]
-	a := &xpathAssertion{e, c.text(e, prefix+".xpath"), e.flag(prefix + ".negate"), e.flag(prefix + ".tolerant")}
+	a := &xpathAssertion{e, c.text(e, "XPath.xpath"), e.flag("XPath.negate"), e.flag("XPath.tolerant")}
 	if a.query.fixed() {
 		if err := checkXPath(a.query.raw); err != nil {
 			c.fault(e, "%v", err)

@@ -431,10 +431,7 @@ func (c *compiler) module(e *Element) *Element {
 		names = append(names, p.text)
 	}
 	at := c.root
-	for i, name := range names {
-		if i == 0 && len(names) > 1 && enabledOrNot(at, name) == nil {
-			continue // the window's root, whose name isn't in the file
-		}
+	for _, name := range names[min(1, len(names)):] { // the first is the window's root, which isn't in the file
 		next := enabledOrNot(at, name)
 		if next == nil {
 			c.fault(e, "there is no %q below %q, which its path names", name, at.Name)

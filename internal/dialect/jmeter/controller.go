@@ -24,6 +24,8 @@ type controller struct {
 	skip     bool // interleave: one has been chosen
 	search   int  // interleave: where the search began; -1: nowhere
 	any      bool // interleave: the current one has returned something
+	moved    bool // interleave: it has gone on to another child in this turn
+	empty    bool // interleave: the current one has just returned nothing
 	order    []int
 	executed int       // throughput: times
 	seen     int       // throughput: iterations
@@ -152,7 +154,7 @@ func (c *controller) generic(t *thread) *leaf {
 			return c.passed(t)
 		}
 		if c.interleaves() {
-			if c.search == c.current {
+			if c.search == c.current && c.moved {
 				c.restart()
 				return nil
 			}
@@ -162,18 +164,17 @@ func (c *controller) generic(t *thread) *leaf {
 		}
 		k := c.kids[c.at()]
 		if k.leaf != nil {
-			c.advance(t)
 			c.skip = c.interleaves()
+			c.advance(t)
 			return k.leaf
 		}
 		if l := k.controller.next(t); l != nil {
 			if c.interleaves() && l != yielding {
-				c.any = true
+				c.any, c.empty = true, false
 				if c.node.style == 1 { // a block counts as one
 					c.search = -1
 				} else {
 					c.advance(t)
-					c.skip = true
 				}
 			}
 			return l
@@ -186,21 +187,21 @@ func (c *controller) generic(t *thread) *leaf {
 
 // returnedNothing goes on after a child whose turn is over. It reports whether the choice is to be made anew.
 func (c *controller) returnedNothing(t *thread, child *controller) bool {
-	if child.done {
+	switch {
+	case child.done:
 		i := c.at()
 		c.kids = slices.Delete(slices.Clone(c.kids), i, i+1)
 		c.order = nil
 		if c.node.kind == switchController {
 			c.current = 1 << 30
 		}
-	} else {
+	case c.interleaves() && c.node.style == 0 && !c.empty: // the block may begin anew
+		c.empty = true
+	default:
+		c.empty = false
 		c.advance(t)
 	}
-	if c.interleaves() && c.any {
-		c.skip, c.any = true, false
-		return true
-	}
-	return false
+	return c.interleaves()
 }
 
 // at is the index of the current child.
@@ -217,6 +218,8 @@ func (c *controller) interleaves() bool {
 
 // advance goes to the next child.
 func (c *controller) advance(t *thread) {
+	c.moved = true
+	c.skip = c.skip || c.any && c.interleaves()
 	switch c.node.kind {
 	case switchController:
 		c.current = 1 << 30
@@ -321,7 +324,7 @@ func (c *controller) restart() {
 	if !c.interleaves() {
 		c.current = 0
 	}
-	c.first, c.skip, c.any, c.search = true, false, false, -1
+	c.first, c.skip, c.any, c.moved, c.search = true, false, false, false, -1
 	c.iteration++
 }
 
@@ -503,6 +506,7 @@ type transaction struct {
 	failed  int
 	idle    time.Duration
 	prevEnd time.Time
+	code    string        // of the last that failed
 	total   time.Duration // of its samples
 }
 
@@ -534,6 +538,7 @@ func (x *transaction) add(r *result) {
 	x.result.connect += r.connect
 	if !r.success {
 		x.failed++
+		x.code = r.code
 		x.result.success = false
 	}
 }
@@ -558,7 +563,10 @@ func (c *controller) commit(t *thread) {
 		strconv.Itoa(x.failed)
 	if r.success {
 		r.code = "200"
+	} else if c.node.parent {
+		r.code = x.code
 	}
 	r.transaction = !c.node.parent
+	r.unnamed = x.calls == 0
 	t.emit(r, c.up, nil)
 }

@@ -213,7 +213,10 @@ func textBelow(n *html.Node) string {
 }
 
 func (c *compiler) xpathExtractor(e *Element) *extractor {
-	prefix := e.Class + "."
+	prefix := "XPathExtractor."
+	if e.Class == "XPath2Extractor" {
+		prefix = "XPathExtractor2."
+	}
 	x := c.base(e, prefix)
 	if x.which = c.text(e, prefix+"matchNumber"); x.which.raw == "" {
 		x.which = text{raw: "-1"}

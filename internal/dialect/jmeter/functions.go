@@ -428,7 +428,7 @@ func fnSplit(t *thread, c *call) string {
 }
 
 func fnDigest(t *thread, c *call) string {
-	data := []byte(c.arg(t, 2) + c.arg(t, 1)) // the salt comes first
+	data := []byte(c.arg(t, 1) + c.arg(t, 2)) // the salt comes last
 	var sum []byte
 	switch strings.ToUpper(strings.ReplaceAll(c.arg(t, 0), "-", "")) {
 	case "MD5":

@@ -284,8 +284,14 @@ var usualPorts = map[string]string{"http": "80", "https": "443"}
 
 // parseURL parses a URL as strictly as java.net.URI does.
 func parseURL(s string) (*url.URL, error) {
-	if i := strings.IndexAny(s, " \t\r\n\"<>\\^`{|}"); i >= 0 {
-		return nil, fmt.Errorf("Illegal character in path at index %d: %s", i, s) //nolint:staticcheck // Java's words
+	s = strings.ReplaceAll(s, " ", "%20")
+	if i := strings.IndexAny(s, "\t\r\n\"<>\\^`{|}"); i >= 0 {
+		part := "path"
+		if strings.Contains(s[:i], "?") {
+			part = "query"
+		}
+		//lint:ignore ST1005 Java's words
+		return nil, fmt.Errorf("Illegal character in %s at index %d: %s", part, i, s)
 	}
 	u, err := url.Parse(s)
 	if err != nil {
@@ -322,7 +328,7 @@ func (r *httpRequest) query(t *thread) string {
 
 // body returns the body of the request and its type.
 func (r *httpRequest) body(t *thread, method string) (body, contentType string, err error) {
-	enclosing := method == "POST" || method == "PUT" || method == "PATCH"
+	enclosing := method == "POST" || method == "PUT" || method == "PATCH" || method == "DELETE" && len(r.args) > 0
 	raw := r.raw || len(r.args) > 0
 	for i := range r.args {
 		raw = raw && (r.raw || r.args[i].name.eval(t) == "")
@@ -348,9 +354,7 @@ func (r *httpRequest) body(t *thread, method string) (body, contentType string, 
 			}
 			b.WriteString(v)
 		}
-		return b.String(), "", nil
-	case len(r.args) == 0:
-		return "", "", nil
+		return b.String(), "text/plain; charset=" + cmp.Or(strings.TrimSpace(r.encoding.eval(t)), "UTF-8"), nil
 	}
 	charset := cmp.Or(strings.TrimSpace(r.encoding.eval(t)), "UTF-8")
 	return r.form(t), "application/x-www-form-urlencoded; charset=" + charset, nil
@@ -532,6 +536,12 @@ func (r *httpRequest) remember(t *thread, o *outgoing, head http.Header, status 
 	}
 	if k == (cached{}) {
 		return
+	}
+	if k.expires.IsZero() && r.cache.useExpires { // as JMeter's CacheManager: a tenth of its age, or a year
+		k.expires = t.program.now().AddDate(1, 0, 0)
+		if at, err := http.ParseTime(k.modified); err == nil {
+			k.expires = t.program.now().Add(t.program.now().Sub(at) / 10)
+		}
 	}
 	if t.cache == nil {
 		t.cache = map[string]cached{}

@@ -636,3 +636,25 @@ func writeJSON(b *bytes.Buffer, v any) {
 		b.Truncate(b.Len() - 1)
 	}
 }
+
+// normalPath writes a path as Jayway's library does in messages: $['a'][0].
+func normalPath(path string) string {
+	steps, err := parseJSONPath(path)
+	if err != nil || !definite(steps) {
+		return path
+	}
+	var b strings.Builder
+	b.WriteByte('$')
+	for i := range steps {
+		s := &steps[i]
+		switch {
+		case s.length:
+			b.WriteString(".length()")
+		case len(s.names) == 1:
+			b.WriteString("['" + s.names[0] + "']")
+		case len(s.index) == 1:
+			b.WriteString("[" + strconv.Itoa(s.index[0]) + "]")
+		}
+	}
+	return b.String()
+}

@@ -57,7 +57,7 @@ func (j *jtl) Sample(r *result) {
 	if j.xml {
 		j.line = appendXML(j.line[:0], r, 0)
 	} else {
-		j.line = appendCSV(j.line[:0], r)
+		j.line = appendAll(j.line[:0], r)
 	}
 	_, j.err = j.out.Write(j.line)
 }
@@ -77,6 +77,16 @@ func (j *jtl) close() error {
 		return fmt.Errorf("the results in %s: %w", j.file.Name(), err)
 	}
 	return nil
+}
+
+// appendAll appends a sample and its parts.
+func appendAll(b []byte, r *result) []byte {
+	b = appendCSV(b, r)
+	for _, p := range r.parts {
+		p.thread, p.groupThreads, p.allThreads = r.thread, r.groupThreads, r.allThreads
+		b = appendAll(b, p)
+	}
+	return b
 }
 
 func appendCSV(b []byte, r *result) []byte {

@@ -170,6 +170,7 @@ type result struct {
 	parts                []*result
 	ignore               bool
 	transaction          bool
+	unnamed              bool // JMeter doesn't know its thread
 }
 
 func (r *result) elapsed() time.Duration { return r.end.Sub(r.start) - r.idle }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -45,9 +46,6 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 	}
 	if err := p.match(s.Operations); err != nil {
 		return nil, err
-	}
-	if s.Sessions > 0 && s.Sessions < p.Threads() {
-		return nil, fmt.Errorf("the test plan has %d threads and the load %d sessions", p.Threads(), s.Sessions)
 	}
 	return p, nil
 }
@@ -117,14 +115,7 @@ func (c *compiler) targets() {
 			continue
 		}
 		h := s.http
-		t := c.dry()
-		u, err := h.address(t, "POST")
-		known := err == nil && c.stable(&h.domain) && c.stable(&h.port) && c.stable(&h.protocol) &&
-			(h.path.fixed() || !strings.HasPrefix(h.path.raw, "${") || c.stable(&h.path))
-		if !known && err == nil && !strings.Contains(h.path.raw, "//") && c.stable(&h.domain) && c.stable(&h.port) &&
-			c.stable(&h.protocol) {
-			known = true
-		}
+		u, known := c.place(h)
 		switch {
 		case !known:
 			p.roams = true
@@ -139,6 +130,25 @@ func (c *compiler) targets() {
 		p.roams = true
 	}
 	p.origin = cmp.Or(first, "http://127.0.0.1:80")
+}
+
+// place returns where a request goes, if that is known before the load.
+func (c *compiler) place(h *httpRequest) (u *url.URL, known bool) {
+	at := *h
+	switch {
+	case strings.HasPrefix(h.path.raw, "http"):
+		known = c.stable(&h.path)
+	case strings.HasPrefix(h.path.raw, "${"):
+		known = c.stable(&h.path) && c.stable(&h.domain) && c.stable(&h.port) && c.stable(&h.protocol)
+	default:
+		at.path = text{raw: "/"}
+		known = c.stable(&h.domain) && c.stable(&h.port) && c.stable(&h.protocol)
+	}
+	if !known {
+		return nil, false
+	}
+	u, err := at.address(c.dry(), "POST")
+	return u, err == nil
 }
 
 // forever is the planned duration of a load: its threads say when it ends.

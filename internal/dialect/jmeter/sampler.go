@@ -131,7 +131,7 @@ func httpDefaults(e *Element) bool {
 // operation assigns a sampler to the operation of its name.
 func (c *compiler) operation(s *sampler) {
 	p := c.program
-	name := strings.TrimSpace(s.name.raw)
+	name := strings.NewReplacer("${", "<", "{", "<", "}", ">", "\n", " ").Replace(strings.TrimSpace(s.name.raw))
 	if name == "" {
 		name = s.element.Class
 	}

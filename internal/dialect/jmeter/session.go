@@ -388,7 +388,9 @@ func (t *thread) failed() {
 // emit reports a sample to the transactions around it and to the listeners.
 func (t *thread) emit(r *result, up *controller, s *sampler) {
 	p := t.program
-	r.thread = t.name()
+	if r.thread = t.name(); r.unnamed {
+		r.thread = ""
+	}
 	p.mu.Lock()
 	r.groupThreads, r.allThreads = p.actives[t.group], p.active
 	p.mu.Unlock()

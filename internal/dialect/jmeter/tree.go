@@ -283,7 +283,8 @@ func propertyOf(n *xmlNode) *property {
 			}
 		}
 	}
-	if n.tag == "longProp" || n.tag == "intProp" || n.tag == "boolProp" || n.tag == "doubleProp" {
+	if n.attrs["name"] == "" && (strings.HasSuffix(n.tag, "Prop") || strings.HasSuffix(n.tag, "Property")) &&
+		n.tag != "objProp" {
 		for _, c := range children {
 			if c.tag == "name" {
 				p.name = strings.TrimSpace(c.text)

@@ -20,10 +20,11 @@ type files struct {
 	mu    sync.Mutex
 	texts map[string][]byte
 	csvs  map[string]*rows
+	open  map[any]*cursor // of CSV data sets, which share what they read of one file
 }
 
 func newFiles(dir string) *files {
-	return &files{dir: dir, texts: map[string][]byte{}, csvs: map[string]*rows{}}
+	return &files{dir: dir, texts: map[string][]byte{}, csvs: map[string]*rows{}, open: map[any]*cursor{}}
 }
 
 // find returns the path of a file: JMeter looks in the folder in which it was started, then in the plan's.
@@ -126,9 +127,6 @@ type dataSet struct {
 	recycle, stop bool
 	share         string // all, group, thread, or a name
 	encoding      string
-
-	mu   sync.Mutex
-	open map[any]*cursor
 }
 
 // cursor is how far a file has been read.
@@ -141,7 +139,6 @@ type cursor struct {
 
 func (c *compiler) csv(e *Element) *dataSet {
 	d := &dataSet{element: e, from: c.in.files, file: c.text(e, "filename"), names: c.text(e, "variableNames"),
-		open:      map[any]*cursor{},
 		delimiter: c.early(e, "delimiter"), ignoreFirst: e.flag("ignoreFirstLine"), quoted: e.flag("quotedData"),
 		recycle: !e.has("recycle") || e.flag("recycle"), stop: e.flag("stopThread"), encoding: c.early(e, "fileEncoding")}
 	if raw := number0(e, "delimiter"); raw == "\t" {
@@ -235,11 +232,16 @@ func (d *dataSet) iterate(t *thread) {
 	default:
 		key = [2]any{name, d.share}
 	}
-	d.mu.Lock()
-	at := d.open[key]
+	d.from.mu.Lock()
+	at := d.from.open[key]
 	if at == nil {
-		at = d.load(name)
-		d.open[key] = at
+		d.from.mu.Unlock()
+		made := d.load(name)
+		d.from.mu.Lock()
+		if at = d.from.open[key]; at == nil {
+			at = made
+			d.from.open[key] = at
+		}
 	}
 	var row []string
 	switch {
@@ -252,7 +254,7 @@ func (d *dataSet) iterate(t *thread) {
 		at.at = 1
 	}
 	names := at.names
-	d.mu.Unlock()
+	d.from.mu.Unlock()
 	if at.err != nil {
 		t.program.complain("%s: %v", d.element, at.err)
 		t.quit()

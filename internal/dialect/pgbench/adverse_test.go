@@ -15,8 +15,12 @@ import (
 
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/pgbench/script"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/plan/planfile"
 	"brunt/internal/record"
 	"brunt/internal/report"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
 	"brunt/test/testserver"
 )
 
@@ -200,5 +204,40 @@ func TestTimesOfCommands(t *testing.T) {
 				t.Errorf("%s: %s takes %v ms", who, command, ms)
 			}
 		}
+	}
+}
+
+// TestConverted compares what a command line and its plan change: with one seed, the same rows.
+func TestConverted(t *testing.T) {
+	s := environment(t)
+	history := func(run func()) string {
+		if a := ours(newest, "-i", "-q"); a.code != 0 {
+			t.Fatalf("%+v", a)
+		}
+		run()
+		return s.Psql(t, "SELECT tid, bid, aid, delta FROM pgbench_history ORDER BY 1, 2, 3, 4")
+	}
+	line := []string{"-n", "-c", "2", "-t", "20", "--random-seed=9", "-M", "prepared"}
+	want := history(func() { ours(newest, line...) })
+	var plan, out, errs bytes.Buffer
+	env := &command.Env{In: strings.NewReader(""), Out: &plan, Err: &errs, Version: "test", PlanOnly: true,
+		Args: append([]string{"brunt", "pgbench"}, line...)}
+	if err := execute(env, line); err != nil {
+		t.Fatal(err, errs.String())
+	}
+	p, err := planfile.Read("plan.yml", plan.Bytes())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, plan.String())
+	}
+	got := history(func() {
+		env.PlanOnly = false
+		l := &loadtest.Test{Plan: p, Record: loadtest.Record{None: true}, Quiet: true, Process: env.Process(),
+			Hooks: (&loadtest.Report{}).Hooks, Options: runner.Options{NoSetup: true}}
+		if err := l.Perform(&out, &errs); exitcode.Of(err) != 0 && exitcode.Of(err) != exitcode.Invalid {
+			t.Errorf("%v\n%s%s", err, out.String(), errs.String())
+		}
+	})
+	if got != want || strings.Count(want, "\n") != 39 {
+		t.Errorf("the plan has made\n%s\nand the command\n%s\nby\n%s", got, want, plan.String())
 	}
 }

@@ -1,6 +1,8 @@
 package pgbench
 
 import (
+	"path/filepath"
+
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/judge/result"
@@ -14,5 +16,11 @@ func Tool() dialect.Tool {
 		Commands:  []dialect.Command{{Name: "pgbench", New: newCommand}},
 		Languages: []planscript.Language{script.Language()},
 		Results:   []result.Format{Results()},
+		File: func(name string, _ []byte) []string {
+			if filepath.Ext(name) != ".sql" {
+				return nil
+			}
+			return []string{"pgbench", "-f", name}
+		},
 	}
 }

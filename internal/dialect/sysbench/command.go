@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -43,6 +44,12 @@ func Tool() dialect.Tool {
 		Name: "sysbench", Formats: []string{"sysbench"}, Programs: []string{"sysbench"},
 		Commands: []dialect.Command{{Name: "sysbench", New: newCommand}}, Results: []result.Format{Results()},
 		Languages: []script.Language{Language()},
+		File: func(name string, _ []byte) []string {
+			if filepath.Ext(name) != ".cnf" {
+				return nil
+			}
+			return []string{"sysbench", "--config-file=" + name}
+		},
 	}
 }
 

@@ -167,7 +167,7 @@ func oltpOptions(version string) []option {
 		option{name: "range_selects", about: "whether events have SELECTs of ranges", value: "on", kind: flagKind},
 		option{name: "range_size", about: "ids in a range", value: "100", kind: doubleKind})
 	if version == Version11 {
-		all = append(all, option{name: "reconnect", about: "refused unless 0: events between two connections", value: "0",
+		all = append(all, option{name: "reconnect", about: "events of a connection; 0: all", value: "0",
 			kind: doubleKind})
 	}
 	return append(all,

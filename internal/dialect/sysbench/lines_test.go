@@ -218,7 +218,7 @@ func TestRefusals(t *testing.T) {
 		"oltp_insert --table-size=many run":    "Invalid value for the 'table_size' option: 'many'",
 		"oltp_insert --tables=0 run":           "Invalid value for the 'tables' option: '0'",
 		"oltp_insert --table-size=0 run":       "Invalid value for the 'table_size' option: '0'",
-		"oltp_insert --sysbench-version=1.1 --reconnect=5 run":       "--reconnect isn't supported",
+		"oltp_insert --sysbench-version=1.1 --reconnect=x run":       "Invalid value for the 'reconnect' option: 'x'",
 		"oltp_insert --sysbench-version=1.1 --rand-type=special run": "FATAL: Invalid random numbers distribution: special.",
 		"oltp_insert --sysbench-version=3 run":                       "--sysbench-version 3: use 1.0 or 1.1",
 		"oltp_insert --rand-spec-iter=0 run":                         "Invalid value for the 'rand_spec_iter' option: '0'",

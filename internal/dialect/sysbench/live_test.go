@@ -1,14 +1,23 @@
 package sysbench
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"brunt/internal/dialect/command"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/plan/planfile"
 	"brunt/internal/record"
+	"brunt/internal/run/loadtest"
 )
 
 // prepared prepares a table with so many rows by brunt.
@@ -149,5 +158,98 @@ func TestPrewarm(t *testing.T) {
 	if p := ours(t, slices.Concat([]string{"oltp_read_only"}, both[1].flags, []string{"prewarm"})...); p.code != 1 ||
 		!strings.Contains(p.out, "prewarm is currently MySQL only") {
 		t.Errorf("%+v", p)
+	}
+}
+
+// door lets connections through to a server, and counts them.
+type door struct {
+	net.Listener
+	opened atomic.Int64
+}
+
+func newDoor(t *testing.T, to string) *door {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	d := &door{Listener: l}
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			d.opened.Add(1)
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			pass := func(to, from net.Conn) {
+				_, _ = io.Copy(to, from) // until one of them ends
+				to.Close()
+				from.Close()
+			}
+			go pass(in, out)
+			go pass(out, in)
+		}
+	}()
+	return d
+}
+
+// TestReconnect counts the connections of a load in which each serves ten events.
+func TestReconnect(t *testing.T) {
+	for _, s := range databases(t) {
+		t.Run(s.name, func(t *testing.T) {
+			d := newDoor(t, s.Addr)
+			port := fmt.Sprintf("--%s-port=%d", s.name, d.Addr().(*net.TCPAddr).Port)
+			args := append(s.prepared(t, "oltp_point_select", 100), "--sysbench-version=1.1", port)
+			count := func(args ...string) int64 {
+				before := d.opened.Load()
+				p := ours(t, append(args, "--threads=2", "--events=200", "--time=0", "run")...)
+				if p.code != 0 || !strings.Contains(p.out, "reconnects:                          0 ") ||
+					!strings.Contains(p.out, "total number of events:              200") {
+					t.Fatalf("%+v", p)
+				}
+				return d.opened.Load() - before
+			}
+			without, with := count(args...), count(append(args, "--reconnect=10")...)
+			// Both threads together send 200 events. Each counts for itself, and the last event may end a connection.
+			if more := with - without; more < 18 || more > 20 {
+				t.Errorf("%d connections more by --reconnect=10 than the %d without it", more, without)
+			}
+		})
+	}
+}
+
+// TestExample runs the example's plan on the server of the tests, for a second.
+func TestExample(t *testing.T) {
+	s := databases(t)[1]
+	s.prepared(t, "oltp_read_write", 100)
+	text, err := os.ReadFile("../../../examples/sysbench/mix.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := planfile.Read("mix.yml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Target.Addresses, p.Target.User, p.Target.Database = []string{s.Addr}, s.User, s.Database
+	p.Scripts.Options = map[string]string{"tables": "1", "table-size": "100"}
+	p.Load[0].Duration = time.Second
+	p.Settings.Awake = "off"
+	var out, errs bytes.Buffer
+	l := &loadtest.Test{Plan: p, Record: loadtest.Record{None: true}, Quiet: true, Hooks: (&loadtest.Report{}).Hooks,
+		Process: (&command.Env{Version: "1", Args: []string{"brunt"}}).Process()}
+	err = l.Perform(&out, &errs)
+	if code := exitcode.Of(err); code != 0 && code != exitcode.Invalid && code != exitcode.Threshold {
+		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
+	}
+	for _, name := range []string{"point select", "read and write"} {
+		if !strings.Contains(out.String(), "─ "+name+" ") {
+			t.Errorf("the report says nothing of %s:\n%s", name, out.String())
+		}
 	}
 }

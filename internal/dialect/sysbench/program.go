@@ -135,6 +135,7 @@ type events struct {
 	points, ranges, delta        int
 	skipTrx, rangeSelects        bool
 	autoInc                      bool
+	reconnect                    int // a connection has as many events; 0: all
 }
 
 // eventsOf returns the options of the events of tests.
@@ -151,7 +152,7 @@ func eventsOf(o *options, all []test) (e events, err error) {
 		e.counts[b] = o.whole(name, 0, &err)
 	}
 	e.points, e.ranges = o.whole("random_points", 1, &err), o.whole("number_of_ranges", 1, &err)
-	e.delta = o.whole("delta", 0, &err)
+	e.delta, e.reconnect = o.whole("delta", 0, &err), o.whole("reconnect", 0, &err)
 	return e, err
 }
 

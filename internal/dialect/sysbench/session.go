@@ -59,6 +59,7 @@ type session struct {
 	test     *compiled
 	rng      random
 	index    uint64
+	done     uint64 // events of the session
 	began    time.Time
 	again    uint32 // how often the event was begun again
 	fresh    uint32 // unique ids drawn for events that were begun again
@@ -314,5 +315,7 @@ func (s *session) over() script.Step {
 	}
 	c.busyNs.Store(c.busyNs.Load() + ns)
 	add(&c.events, n)
-	return script.Step{Quit: s.fatal.Load() != nil}
+	s.done++
+	every := uint64(s.events.reconnect)
+	return script.Step{Quit: s.fatal.Load() != nil, Renew: every > 0 && s.done%every == 0}
 }

@@ -350,17 +350,13 @@ func (s *Settings) refused() error {
 	if o.text("mysql-ssl-cipher") != "" {
 		return fmt.Errorf("--mysql-ssl-cipher isn't supported: Go's TLS chooses the cipher; leave it out")
 	}
-	var err error
-	if n := o.number("reconnect", &err); err == nil && n != 0 {
-		return fmt.Errorf("--reconnect isn't supported: sessions keep their connections; leave it out")
-	}
 	if driver := o.text("db-driver"); driver != mysqlDriver && driver != pgsqlDriver {
 		return fmt.Errorf("FATAL: invalid database driver name: '%s'", driver)
 	}
 	if mode := o.text("db-ps-mode"); mode != "auto" && mode != "disable" {
 		return fmt.Errorf("FATAL: Invalid value for db-ps-mode: %s", mode)
 	}
-	_, err = s.table()
+	_, err := s.table()
 	return err
 }
 

@@ -536,8 +536,8 @@ func (c *totalTime) notify(s *second) bool {
 }
 
 func (c *totalTime) explain() string {
-	return fmt.Sprintf("%.2f%% responses times higher than %.1fms for %ds %s", c.lastShare*100, float64(c.limitMs), c.all.size,
-		c.forTag())
+	return fmt.Sprintf("%.2f%% responses times higher than %.1fms for %ds %s", c.lastShare*100, float64(c.limitMs),
+		c.all.size, c.forTag())
 }
 
 // total is the criteria total_http, total_net, negative_http and negative_net.

@@ -87,8 +87,8 @@ func execute(s *command.Env, args []string) error {
 		fmt.Fprintf(s.Out, "YandexTank/2.0.11 [brunt %s]\n", s.Version)
 		return nil
 	case own.Workers.Workers.Number > 0:
-		return httpload.Refused(errors.New("--workers: the phout and autostop need one process; brunt convert makes a plan "+
-			"for workers"), replacing, exitFailed)
+		return httpload.Refused(errors.New("--workers: the phout and autostop need one process; "+
+			"brunt convert makes a plan for workers"), replacing, exitFailed)
 	}
 	c, err := Load(o)
 	if err != nil {

@@ -370,7 +370,7 @@ func (c *Config) phantom(o *object) {
 	s.tls.on = c.flag(o.get("ssl"), "ssl", false)
 	s.tls.cert = c.text(o.get("client_certificate"), "client_certificate")
 	s.tls.key = c.text(o.get("client_key"), "client_key")
-	s.address = c.address(o.get("address"), o.get("port"), s.tls.on, "phantom")
+	s.address = c.address(o, "address", o.get("port"), s.tls.on, "phantom")
 	timeout := cmp.Or(c.text(o.get("timeout"), "timeout"), "11s")
 	ms, err := parseMs(timeout)
 	if err != nil {
@@ -385,12 +385,17 @@ func (c *Config) phantom(o *object) {
 }
 
 // address reads an address: host, host:port, [host]:port, or an IPv6 address.
-func (c *Config) address(n, port *yaml.Node, secure bool, section string) string {
-	text := strings.TrimSpace(c.text(n, "address"))
-	if text == "" {
-		c.fault(n, "%s has no address; add address: host:port", section)
+func (c *Config) address(o *object, key string, port *yaml.Node, secure bool, section string) string {
+	n := cmp.Or(o.get(key), o.node)
+	if n == o.node {
+		c.fault(n, "%s has no %s; add %s: host:port", section, key, key)
 		return ""
 	}
+	return c.hostPort(n, port, secure)
+}
+
+func (c *Config) hostPort(n, port *yaml.Node, secure bool) string {
+	text := strings.TrimSpace(c.text(n, "address"))
 	host, p, err := net.SplitHostPort(text)
 	if err != nil {
 		host, p = strings.Trim(text, "[]"), ""
@@ -553,8 +558,8 @@ func (c *Config) missiles(o *object, s *stream, file string) {
 		c.fault(cmp.Or(g.get("base_address"), g.node), "base_address must be a URL, such as http://host:port")
 		return
 	}
-	s.address = c.address(&yaml.Node{Kind: yaml.ScalarNode, Value: host, Line: g.node.Line, Column: g.node.Column}, nil,
-		s.tls.on, "bfg")
+	s.address = c.hostPort(&yaml.Node{Kind: yaml.ScalarNode, Value: host, Line: g.node.Line, Column: g.node.Column}, nil,
+		s.tls.on)
 	kind := cmp.Or(c.text(o.get("ammo_type"), "ammo_type"), "caseline")
 	switch {
 	case file == "":

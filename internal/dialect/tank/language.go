@@ -205,6 +205,14 @@ func (p *Program) Session(int) script.Session {
 	return s
 }
 
+// cycle is how many requests or scenarios there are before they repeat.
+func (p *Program) cycle() uint64 {
+	if p.scenarios != nil {
+		return uint64(len(p.order))
+	}
+	return uint64(p.ammo.pass())
+}
+
 // Tag returns the tag of request number i of the load.
 func (p *Program) Tag(i uint64) string { return p.ammo.shots[p.ammo.at(i)].tag }
 

@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/plan"
+	"brunt/internal/plan/script"
 )
 
 // mostTags is how many tags have statistics of their own in brunt's report.
@@ -36,13 +37,41 @@ func (c *Config) Plan() (*plan.Plan, error) {
 		p.Scripts.Options["limit"] = strconv.FormatUint(s.limit, 10)
 	}
 	if s.play != nil {
-		return p, s.play.operations(p)
+		if err := s.play.operations(p); err != nil {
+			return nil, err
+		}
+	} else {
+		if s.list.first > 0 {
+			p.Scripts.Options["first"] = strconv.Itoa(s.list.first)
+		}
+		s.list.operations(p)
 	}
-	if s.list.first > 0 {
-		p.Scripts.Options["first"] = strconv.Itoa(s.list.first)
+	if s.limit > 0 && p.LoadModel() == "closed" {
+		return p, count(p, s.limit)
 	}
-	s.list.operations(p)
 	return p, nil
+}
+
+// count makes a queue of a closed load that ends after so many operations, whichever phase this is in.
+func count(p *plan.Plan, limit uint64) error {
+	program, err := p.CompileScripts()
+	if err != nil {
+		return err
+	}
+	counts := make([]uint64, len(p.Operations))
+	s := program.Session(0).(script.Chooser)
+	cycle := program.(*Program).cycle()
+	for i := range cycle {
+		counts[s.Choose(i)] += limit / cycle
+		if i < limit%cycle {
+			counts[s.Choose(i)]++
+		}
+	}
+	for i := range p.Operations {
+		p.Operations[i].Count = counts[i]
+	}
+	p.Mix = plan.ByCount
+	return nil
 }
 
 // operations adds an operation for each tag.

@@ -63,7 +63,8 @@ func (c *Config) pools(n *yaml.Node) {
 		c.fault(n, "pandora has no pools")
 	}
 	for i, pool := range all {
-		p := c.object(pool, "a pool", "id", "gun", "ammo", "result", "rps", "startup", "rps-per-instance", "discard_overflow")
+		p := c.object(pool, "a pool", "id", "gun", "ammo", "result", "rps", "startup",
+			"rps-per-instance", "discard_overflow")
 		if p == nil {
 			continue
 		}
@@ -155,7 +156,7 @@ func (c *Config) pool(p *object) {
 	if s.tls.http2 = kind == "http2"; s.tls.http2 && !s.tls.on {
 		c.fault(g.get("ssl"), "http2 needs ssl: true")
 	}
-	s.address = c.address(g.get("target"), nil, s.tls.on, "gun")
+	s.address = c.address(g, "target", nil, s.tls.on, "the gun")
 	web := c.gun(g, s)
 	c.ammos(a, g, s, kind, web)
 	c.result(p)
@@ -195,7 +196,8 @@ func (c *Config) gun(g *object, s *stream) (web bool) {
 		}
 	}
 	if n := g.get("answlog"); n != nil {
-		if o := c.object(n, "answlog", "enabled", "path", "filter"); o != nil && c.flag(o.get("enabled"), "enabled", false) {
+		o := c.object(n, "answlog", "enabled", "path", "filter")
+		if o != nil && c.flag(o.get("enabled"), "enabled", false) {
 			c.note("pandora: answlog isn't followed; no requests and answers are logged")
 		}
 	}
@@ -377,7 +379,8 @@ func (c *Config) profile(p *object, s *stream) {
 	if s.load.closed == nil && s.load.phases == nil {
 		s.load.phases = named(r.phases)
 		if startsMs[len(startsMs)-1] > 0 {
-			c.note("pandora: instances are opened when requests need them, up to %d; startup only says how many", len(startsMs))
+			c.note("pandora: instances are opened when requests need them, up to %d; startup only says how many",
+				len(startsMs))
 		}
 	}
 }
@@ -475,7 +478,8 @@ func (c *Config) startup(n *yaml.Node) []int64 {
 			}
 			b.now = begin + lasts.Milliseconds()
 		case "instance_step":
-			from, to, by := c.whole(o.get("from"), "from", 0), c.whole(o.get("to"), "to", 0), c.whole(o.get("step"), "step", 0)
+			from, to := c.whole(o.get("from"), "from", 0), c.whole(o.get("to"), "to", 0)
+			by := c.whole(o.get("step"), "step", 0)
 			every := c.duration(o.get("stepduration"), "stepduration")
 			if by < 1 {
 				c.fault(item, "instance_step has no step above 0")
@@ -627,7 +631,8 @@ func (r *reader) source(n *yaml.Node, folder string, all map[string]any) {
 	case "variables":
 		all[name] = value(o.get("variables"), 0)
 	default:
-		r.fault(cmp.Or(o.get("type"), n), "the variable source %q isn't available; use file/csv, file/json or variables", kind)
+		r.fault(cmp.Or(o.get("type"), n), "the variable source %q isn't available; use file/csv, file/json or variables",
+			kind)
 	}
 	if err != nil {
 		r.fault(cmp.Or(o.get("file"), n), "%s: %v", r.text(o.get("file"), "file"), err)

@@ -1,7 +1,6 @@
 package tpc
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +18,8 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 	"brunt/internal/report"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/runner"
@@ -295,24 +296,37 @@ func (r *Run) Perform(s *command.Env) error {
 }
 
 // Conditions returns the outcomes of conditions that are stored in a record, in the order of names, as a table.
-func Conditions(run *record.Run, names []string) cell.Table {
-	t := cell.Table{ID: "conditions", Title: "CONDITIONS", Note: "of the data after the load", Columns: []cell.Column{
-		{Head: "condition", Left: true}, {Head: "result", Left: true, Wrap: true}}}
+func Conditions(run *record.Run, l units.Language, names []string) cell.Table {
+	say := func(english string, args ...any) string { return message.Label(l, english, args...) }
+	t := cell.Table{ID: "conditions", Title: say("CONDITIONS"), Note: say("of the data after the load")}
+	t.Columns = []cell.Column{
+		{Head: say("condition"), Left: true}, {Head: say("result"), Left: true, Wrap: true}}
+	hold, skipped, checked := 0, 0, 0
 	for _, name := range names {
 		text, known := run.Extra[ConditionPrefix+name]
 		if !known {
 			continue
 		}
-		mark := cell.Good
-		if text != "ok" {
-			mark = cell.Bad
+		mark := cell.Bad
+		switch text {
+		case "ok":
+			mark, text = cell.Good, say("ok")
+			hold++
+		case "not applicable":
+			mark, text = cell.Dim, say("not applicable after a load")
+			skipped++
 		}
-		if text == "not applicable" {
-			mark, text = cell.Dim, "not applicable after a load"
-		}
+		checked++
 		t.Add(cell.Text(name), cell.Text(text).Marked(mark))
 	}
-	t.Foot = []string{cmp.Or(run.Extra["conditions"], "not checked")}
+	switch {
+	case run.Extra["conditions"] == "":
+		t.Foot = []string{say("not checked")}
+	case l == units.English:
+		t.Foot = []string{run.Extra["conditions"]}
+	default:
+		t.Foot = []string{say("%d of %d conditions hold", hold, checked-skipped)}
+	}
 	return t
 }
 

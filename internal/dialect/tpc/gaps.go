@@ -7,6 +7,8 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // Gaps returns the guarantees of the specifications that a system doesn't give, so that figures from it are not to be
@@ -29,20 +31,20 @@ func Gaps(f protocol.Flavor, more map[protocol.Flavor][]string) (out []string) {
 const GapSeparator = " | "
 
 // GapsTable returns the table of gaps, which are in one text; none if it is empty.
-func GapsTable(system, gaps string) []cell.Table {
+func GapsTable(l units.Language, system, gaps string) []cell.Table {
 	if gaps == "" {
 		return nil
 	}
-	t := cell.Table{ID: "lacks", Title: "NOT GUARANTEED", Kind: cell.List,
-		Note: "by " + system + ", and part of the specification"}
+	t := cell.Table{ID: "lacks", Title: message.Label(l, "NOT GUARANTEED"), Kind: cell.List,
+		Note: message.Label(l, "by %s, and part of the specification", system)}
 	for one := range strings.SplitSeq(gaps, GapSeparator) {
-		t.Add(cell.Text("!"), cell.Text(one))
+		t.Add(cell.Text("!"), cell.Text(message.Label(l, one)))
 	}
 	return []cell.Table{t}
 }
 
 // VerdictRows adds a load's verdict and its reasons to the rows of a tree.
-func VerdictRows(t *cell.Table, run *record.Run) {
+func VerdictRows(t *cell.Table, run *record.Run, l units.Language) {
 	mark := cell.Good
 	if run.Verdict.Result != verdict.Pass {
 		mark = cell.Bad
@@ -52,7 +54,8 @@ func VerdictRows(t *cell.Table, run *record.Run) {
 		if i > 0 {
 			note += "; "
 		}
-		note += reason.String()
+		note += reason.In(l)
 	}
-	t.Add(cell.Text("verdict of brunt"), cell.Text(string(run.Verdict.Result)).Marked(mark), cell.Text(note))
+	t.Add(cell.Text(message.Label(l, "verdict of brunt")), cell.Text(string(run.Verdict.Result)).Marked(mark),
+		cell.Text(note))
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"brunt/internal/render/cell"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // confidence95 is the 97.5 % quantile of the standard normal distribution.
@@ -52,9 +54,11 @@ func (i Interval) Judge(low, high float64) Judgement {
 }
 
 // Cell returns the judgement for a report.
-func (j Judgement) Cell() cell.Cell {
+func (j Judgement) Cell(l units.Language) cell.Cell {
 	mark := map[Judgement]cell.Mark{Within: cell.Good, Beyond: cell.Bad, TooFew: cell.Warn}[j]
-	return cell.Text(string(j)).Marked(mark)
+	text := map[Judgement]string{Within: message.Label(l, "ok"), Beyond: message.Label(l, "outside"),
+		TooFew: message.Label(l, "too few to tell")}[j]
+	return cell.Text(text).Marked(mark)
 }
 
 // Percent returns a share in per cent.

@@ -180,10 +180,10 @@ func (p *program) Requests(operation int) []protocol.Request { return p.lists[p.
 func (p *program) Counters(operation int) []string { return profiles[p.kinds[operation]].counts }
 
 // Session returns a terminal. Ten of them belong to each warehouse, and each of the ten to one of its districts for
-// Stock-Level (clauses 2.8.1.1, 4.2.2).
+// Stock-Level (clauses 2.8.1.1, 4.2.2). Fewer are spread over the warehouses.
 func (p *program) Session(number int) script.Session {
 	s := &session{p: p, draws: p.terminals.At(uint64(number)),
-		terminalWarehouse: int64(number)/Districts%p.warehouses + 1, terminalDistrict: int64(number)%Districts + 1,
+		terminalWarehouse: int64(number)%p.warehouses + 1, terminalDistrict: int64(number)/p.warehouses%Districts + 1,
 		number: int64(number)}
 	s.Flavor = p.flavor
 	return s

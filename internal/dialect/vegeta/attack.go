@@ -24,14 +24,15 @@ type attackOptions struct {
 	workers, maxWorkers                                            uint64
 	redirects                                                      int
 	headers                                                        []string
+	socket                                                         string   // path of a Unix socket for all targets
+	connectTo                                                      []string // host:port:host:port
 	requests                                                       []endpoints.Request
 }
 
 // unavailable are the flags of vegeta attack that brunt doesn't have, with the reason.
 var unavailable = map[string]string{
 	"chunked": "bodies are sent with their length", "h2c": "HTTP/2 needs TLS", "laddr": "the system chooses the address",
-	"unix-socket": "name a host and a port", "proxy-header": "no proxy is asked to connect",
-	"resolvers": "the system's resolver is used", "connect-to": "name the address in the targets",
+	"proxy-header": "no proxy is asked to connect", "resolvers": "the system's resolver is used; give -connect-to",
 	"max-connections": "give -max-workers: each has one connection", "session-tickets": "sessions aren't resumed",
 }
 
@@ -71,6 +72,8 @@ func parseAttack(args []string) (*attackOptions, error) {
 	fs.String("dns-ttl", "0", "")
 	fs.BoolVar(&o.keepalive, "keepalive", true, "")
 	fs.StringVar(&o.metrics, "prometheus-addr", "", "")
+	fs.StringVar(&o.socket, "unix-socket", "", "")
+	fs.Func("connect-to", "", func(s string) error { o.connectTo = append(o.connectTo, s); return nil })
 	fs.Func("rate", "", o.setRate)
 	fs.Func("header", "", func(s string) error { o.headers = append(o.headers, s); return nil })
 	for name, why := range unavailable {
@@ -177,6 +180,12 @@ func (o *attackOptions) plan() (*plan.Plan, error) {
 		return nil, err
 	}
 	endpoints.Secure(&p.Target, o.insecure, o.roots, o.cert, o.key, o.redirects > 0)
+	p.Target.Way.Resolve = o.connectTo
+	for _, address := range p.Target.Addresses {
+		if o.socket != "" {
+			p.Target.Way.Resolve = append(p.Target.Way.Resolve, address+":"+o.socket)
+		}
+	}
 	options := p.Target.Options
 	options["parts"] = "on"
 	if options["good"] = "200-399"; o.redirects == 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +40,12 @@ func Tool() dialect.Tool {
 			{Name: "wrk2", New: func(s *command.Env) *cobra.Command { return newCommand(s, "wrk2") }},
 		},
 		Results: []result.Format{Results()}, Languages: []script.Language{Language{}},
+		File: func(name string, _ []byte) []string {
+			if filepath.Ext(name) != ".lua" {
+				return nil
+			}
+			return []string{"wrk", "-s", name}
+		},
 	}
 }
 

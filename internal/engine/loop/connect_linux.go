@@ -53,7 +53,7 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	if s.worker.up++; s.worker.up == 1 {
 		s.worker.freeAt, s.worker.behind, s.worker.upSince = s.upSince, 0, s.upSince
 	}
-	if s.returning && !l.cfg.Reconnect {
+	if s.returning {
 		l.rec.Reconnect(s.address)
 	}
 	s.returning = true
@@ -98,6 +98,7 @@ func (l *loop) renew(s *session) {
 		return
 	}
 	l.hangUp(s)
+	s.returning = false // it was to end
 	if !s.worker.quit {
 		l.dial(s)
 	}

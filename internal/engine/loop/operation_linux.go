@@ -224,7 +224,7 @@ func (l *loop) free(f *request) {
 		f.phase = vacant // its session may leave
 		l.leave(f.session)
 	}
-	if l.cfg.Reconnect && !l.cutting && !l.thread.quitting {
+	if (l.cfg.Reconnect || f.cursor.Renews()) && !l.cutting && !l.thread.quitting {
 		f.phase = vacant
 		l.renew(f.session)
 	}

@@ -62,7 +62,7 @@ func (s *session) dial(ctx context.Context) error {
 	p.refusing[s.address].Store(false)
 	p.connect(s.address, 1)
 	p.connected.Add(1)
-	if s.before && !s.pool.cfg.Reconnect {
+	if s.before {
 		s.pool.account.Do(func(r *measure.Recorder) { r.Reconnect(s.address) })
 	}
 	s.before = true
@@ -154,8 +154,9 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		if s.cursor.Quits() {
 			return
 		}
-		if s.pool.cfg.Reconnect {
+		if s.pool.cfg.Reconnect || s.cursor.Renews() {
 			s.hangUp()
+			s.before = false // it was to end
 		}
 		if src.arrivals() {
 			continue

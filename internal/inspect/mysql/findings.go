@@ -369,6 +369,9 @@ func connections(c *caseFile) {
 	for _, p := range c.inspection.Activity.Clients {
 		most += float64(p.Max)
 	}
+	if limit > 0 { // sessions that are about to be refused are seen too
+		most = min(most, limit)
+	}
 	if refused < 1 && (limit == 0 || most < usedShare*limit) {
 		return
 	}

@@ -94,6 +94,9 @@ func TestHealthyStatementsAreSilent(t *testing.T) {
 	for _, m := range in.Missing {
 		t.Errorf("missing: %s", m.Text)
 	}
+	if len(in.ServerTimes) != 4 || in.ServerTimes[0].TotalNs <= 0 {
+		t.Errorf("times: %+v", in.ServerTimes)
+	}
 	calls := map[string]float64{}
 	for _, s := range in.Windows[0].Statements {
 		for _, o := range s.Operations {
@@ -165,8 +168,9 @@ func TestHotRowsAreFound(t *testing.T) {
 			c := d.session()
 			clients = append(clients, func() error { return d.run(c, update) })
 		}
-		beside(t, i, func() bool { return len(i.activity.Record(nobody).Blocked) > 0 && i.activity.Samples() >= leastSamples },
-			clients...)
+		beside(t, i, func() bool {
+			return len(i.activity.Record(nobody).Blocked) > 0 && i.activity.Samples() >= leastSamples
+		}, clients...)
 	}, operation("count", update, nil))
 	first(t, in, FindRowLocks, "count: UPDATE book", "(active)")
 	silent(t, in, FindIdleXact, FindDeadlocks, FindCommitFlush)

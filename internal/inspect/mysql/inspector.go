@@ -12,7 +12,11 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
+	"brunt/internal/server/connection"
 )
+
+// Form returns how URLs of servers are written.
+func Form() connection.Form { return connection.Form{Plain: "mysql", Secure: "mysqls", Port: "3306"} }
 
 // Inspector is the inspect.Inspector for a MySQL or MariaDB.
 type Inspector struct {
@@ -32,18 +36,23 @@ type Inspector struct {
 	// droppable holds the names of the indexes that nothing but statements needs.
 	droppable map[string]bool
 	missing   []record.Warning
+	// roundTrip is the shortest time of an empty request, before the load; 0 if it isn't known.
+	roundTrip time.Duration
 }
 
 var _ inspect.Inspector = (*Inspector)(nil)
 
-// New parses an URL, mysql://user:password@host:3306/database, and returns the inspector of that server. Its errors are
+// New parses a URL, mysql://user:password@host:3306/database, and returns the inspector of that server. Its errors are
 // one line, without secrets.
 func New(url string) (*Inspector, error) {
-	t, err := inspect.Address("mysql", url, "3306")
+	t, err := Form().Parse(url)
+	if err == nil {
+		err = connection.Only(t[0])
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Inspector{target: t, activity: inspect.NewActivity(), prepared: newPrepared(), seen: newSightings(),
+	return &Inspector{target: t[0], activity: inspect.NewActivity(), prepared: newPrepared(), seen: newSightings(),
 		readings: inspect.Readings{Gauges: func(kind, figure string) bool {
 			return kind == kindGauge || kind == kindIndex && figure == everRead
 		}}}, nil
@@ -81,6 +90,7 @@ func (i *Inspector) Begin(ctx context.Context) (err error) {
 	if i.session.broken {
 		return err
 	}
+	i.roundTrip = i.session.roundTrip(ctx)
 	return i.Snapshot(ctx)
 }
 
@@ -163,7 +173,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 		withoutTwins(&out.Windows[k])
 	}
 	if i.readings.Reset() {
-		i.miss(record.Notice("inspect-reset"))
+		i.miss(record.Notice("inspect-began-anew"))
 	}
 	i.tellFull(&out.Windows[0])
 	out.Activity = i.activity.Record(func(application string) bool { return application == i.target.User+" (brunt)" })
@@ -173,7 +183,9 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 		c.uncounted = true
 		i.miss(record.NewWarning("inspect-mysql-prepared"))
 	}
-	if err == nil {
+	out.ServerTimes = serverTimes(out.Windows[0].Statements, load.Operations, i.activity)
+	out.RoundTripNs = float64(i.roundTrip)
+	if err == nil && !load.Brief {
 		err = c.explainAll(ctx)
 	}
 	if err == nil {

@@ -14,9 +14,11 @@ import (
 // than the function.
 const (
 	askSessions = `select ` + queryID + ` as query, coalesce(application_name, '') as application, coalesce(host(client_addr), '') as address,
-		coalesce(state, '') as state, coalesce(wait_event_type, '') as class, coalesce(wait_event, '') as event, count(*) as n,
+		coalesce(state, '') as state, coalesce(wait_event_type, '') as class, coalesce(wait_event, '') as event,
+			count(*) as n,
 		coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::float8 as xact_s,
-		coalesce(max(extract(epoch from clock_timestamp() - state_change)) filter (where state like 'idle in%'), 0)::float8 as idle_s,
+		coalesce(max(extract(epoch from clock_timestamp() - state_change)) filter (where state like 'idle in%'),
+			0)::float8 as idle_s,
 		count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock' and query_start < clock_timestamp() - interval '` + longStatement + `') as long
 		from pg_stat_get_activity(null)
 		where backend_type = 'client backend' and datid = (select oid from pg_database where datname = current_database()) and pid <> pg_backend_pid() and application_name <> '` + applicationName + `'
@@ -26,7 +28,8 @@ const (
 	// pg_blocking_pids locks the lock manager's tables, so it is only called for sessions that wait for a lock.
 	askBlocked = `select w.query as waiting, h.query as holder, coalesce(h.state, '') as state,
 		coalesce(l.locktype || ' ' || l.mode, '') as lock,
-		coalesce(l.relation, r.relation)::regclass::text as relation, extract(epoch from clock_timestamp() - w.state_change)::float8 as waits_s
+		coalesce(l.relation, r.relation)::regclass::text as relation,
+			extract(epoch from clock_timestamp() - w.state_change)::float8 as waits_s
 		from pg_stat_activity w cross join lateral unnest(pg_blocking_pids(w.pid)) as b(pid) join pg_stat_activity h on h.pid = b.pid
 		left join lateral (select * from pg_locks k where k.pid = w.pid and not k.granted limit 1) l on true
 		left join lateral (select relation from pg_locks k where k.pid = w.pid and k.locktype = 'tuple' limit 1) r on true
@@ -98,7 +101,8 @@ func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Durat
 func sessionsOf(r *result) (out []inspect.Session) {
 	for i := range r.rows {
 		s := inspect.Session{Application: r.at(i, "application"), Address: r.at(i, "address"), Class: r.at(i, "class"),
-			Event: r.at(i, "event"), Query: r.at(i, "query"), Count: int(r.number(i, "n")), XactNs: int64(r.number(i, "xact_s") * 1e9)}
+			Event: r.at(i, "event"), Query: r.at(i, "query"), Count: int(r.number(i, "n")), XactNs: int64(r.number(i,
+				"xact_s") * 1e9)}
 		switch state := r.at(i, "state"); {
 		case state == "active":
 			s.State = inspect.Active

@@ -26,8 +26,8 @@ func TestOrderWithLimitIsAdvised(t *testing.T) {
 	silent(t, d.inspected(d.repeat(3, sent, 10)), FindSorted)
 }
 
-// The work_mem that is advised is more than there is, also for a hashed aggregate, which has most of its rows in memory.
-// An index with the order helps a sort, and no sum.
+// The work_mem that is advised is more than there is, also for a hashed aggregate, which has most of its rows in
+// memory. An index with the order helps a sort, and no sum.
 func TestSpillAdvice(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "analyze book")
 	for _, set := range []string{"work_mem = ''256kB''", "enable_sort = off"} {

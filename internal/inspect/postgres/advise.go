@@ -217,7 +217,8 @@ func (a *advisor) estimate(ctx context.Context, o *outcome) (sizeB float64, err 
 	return invertedSize * blockSize * a.catalog.table(unquoted(c.table)).pages, nil
 }
 
-// writeCost returns the planner's cost of adding a row to the index. A GIN index gets an entry for each part of a value.
+// writeCost returns the planner's cost of adding a row to the index. A GIN index gets an entry for each part of a
+// value.
 func (c *candidate) writeCost() float64 {
 	if c.using == gin {
 		return 10 * writeCost

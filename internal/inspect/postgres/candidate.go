@@ -96,7 +96,10 @@ func candidates(root *node, known *catalog, distinct func(table, column string) 
 			add(candidate{table: w.table, columns: sides[:1], others: sides[1:]})
 		}
 		equal := slices.Clone(w.equal)
-		slices.SortStableFunc(equal, func(a, b string) int { return cmp.Compare(distinct(w.table, b), distinct(w.table, a)) })
+		slices.SortStableFunc(equal, func(a, b string) int {
+			return cmp.Compare(distinct(w.table, b), distinct(w.table,
+				a))
+		})
 		for _, c := range append(slices.Clone(equal), w.ranged...) {
 			add(candidate{table: w.table, columns: quoted(c)})
 		}

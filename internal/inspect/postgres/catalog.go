@@ -153,12 +153,15 @@ const (
 		coalesce((select sum(avg_width * (1 - null_frac)) from pg_stats p where p.schemaname = n.nspname and p.tablename = c.relname), 0)::float8 as width,
 		coalesce((select split_part(o, '=', 2)::int from unnest(c.reloptions) o where o like 'fillfactor=%'), 100) as fill,
 		coalesce(s.last_analyze, s.last_autoanalyze) is not null as analyzed,
-		coalesce((select o from unnest(c.reloptions) o where o ~* '^autovacuum_enabled=(off|f|false|n|no|0)$'), '') as unvacuumed,
-		pg_relation_size(c.oid) / current_setting('block_size')::int as pages_now, coalesce(s.n_tup_upd + s.n_tup_del, 0) as rewritten
+		coalesce((select o from unnest(c.reloptions) o where o ~* '^autovacuum_enabled=(off|f|false|n|no|0)$'),
+			'') as unvacuumed,
+		pg_relation_size(c.oid) / current_setting('block_size')::int as pages_now, coalesce(s.n_tup_upd + s.n_tup_del,
+			0) as rewritten
 		from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_user_tables s on s.relid = c.oid
 		where c.relkind in ('r', 'm') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`
 	askIndexes = `select n.nspname || '.' || i.relname as name, n.nspname || '.' || t.relname as table, pg_relation_size(i.oid) as size,
-		s.idx_scan as scans, x.indisunique or x.indisprimary or x.indisexclusion as constraint, pg_get_indexdef(i.oid) as definition
+		s.idx_scan as scans, x.indisunique or x.indisprimary or x.indisexclusion as constraint,
+			pg_get_indexdef(i.oid) as definition
 		from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
 		join pg_namespace n on n.oid = i.relnamespace join pg_stat_user_indexes s on s.indexrelid = i.oid where x.indisvalid`
 	askColumns = `select n.nspname || '.' || c.relname || '.' || a.attname as name, format_type(a.atttypid, null) as type,
@@ -179,7 +182,8 @@ const (
 	askRoutines = `select p.proname as name, t.tgname as trigger, n.nspname || '.' || c.relname as table, p.prosrc as source
 		from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
 		where not t.tgisinternal and t.tgenabled <> 'D'
-		union all (select p.proname, '', '', p.prosrc from pg_proc p join pg_namespace n on n.oid = p.pronamespace join pg_language l on l.oid = p.prolang
+		union all (select p.proname, '', '',
+			p.prosrc from pg_proc p join pg_namespace n on n.oid = p.pronamespace join pg_language l on l.oid = p.prolang
 		where n.nspname not in ('pg_catalog', 'information_schema') and l.lanname in ('sql', 'plpgsql') and p.prorettype <> 'trigger'::regtype limit 1000)`
 	askServer = `select current_setting('work_mem') as work_mem, current_setting('shared_buffers') as buffers,
 		pg_database_size(current_database()) as size, current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`
@@ -195,13 +199,15 @@ func (s *session) readCatalog(ctx context.Context, why func(what string, err err
 		{"the tables' figures", askTables, func(r *result, i int) {
 			c.tables[r.at(i, "name")] = tableFacts{rows: max(r.number(i, "rows"), 0), pages: r.number(i, "pages"),
 				pagesNow: r.number(i, "pages_now"), rewritten: r.number(i, "rewritten"), rowWidthB: r.number(i, "width"),
-				unvacuumed: r.at(i, "unvacuumed"), fillPercent: r.number(i, "fill"), analyzed: r.at(i, "analyzed") == "t" || r.number(i, "rows") > 0}
+				unvacuumed: r.at(i, "unvacuumed"), fillPercent: r.number(i, "fill"), analyzed: r.at(i, "analyzed") == "t" ||
+					r.number(i, "rows") > 0}
 		}},
 		{"the columns' types", askColumns, func(r *result, i int) {
 			c.columns[r.at(i, "name")] = columnFacts{r.at(i, "type"), strings.Split(r.at(i, "free"), ",")}
 		}},
 		{"the indexes' figures", askIndexes, func(r *result, i int) {
-			c.indexes = append(c.indexes, indexFacts{name: r.at(i, "name"), table: r.at(i, "table"), sizeB: r.number(i, "size"),
+			c.indexes = append(c.indexes, indexFacts{name: r.at(i, "name"), table: r.at(i, "table"), sizeB: r.number(i,
+				"size"),
 				scans: r.number(i, "scans"), constraint: r.at(i, "constraint") == "t", definition: r.at(i, "definition")})
 		}},
 		{"foreign keys", askForeignKeys, func(r *result, i int) {

@@ -125,7 +125,8 @@ func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, 
 		"' and datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query <> '' and query in (" +
 		strings.Join(own, ", ") + ")"
 	for ended := ""; ended != "0"; {
-		if ended, err = s.text(ctx, "select count(pg_terminate_backend(pid)) from pg_stat_activity where "+left); err != nil {
+		if ended, err = s.text(ctx,
+			"select count(pg_terminate_backend(pid)) from pg_stat_activity where "+left); err != nil {
 			return false, err
 		}
 		if ended != "0" { // its work is undone when the session has disappeared

@@ -59,8 +59,12 @@ func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
 // judge derives the findings, and copies the plans, with notes at the steps concerned, to the inspection.
 func (i *Inspector) judge(ctx context.Context, out *record.Inspection, load inspect.Load) error {
 	known, err := i.session.readCatalog(ctx, func(what string, err error) { i.miss(lacking(what, i.config.User, err)) })
-	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known, cores: inspect.CoresOf(i.config.Host),
-		repeated: i.repeated, operations: load.Operations, possible: func(table, on string) bool { return i.session.possible(ctx, table, on) }}
+	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known,
+		cores:    inspect.CoresOf(i.config.Host),
+		repeated: i.repeated, operations: load.Operations, possible: func(table,
+			on string) bool {
+			return i.session.possible(ctx, table, on)
+		}}
 	if err == nil {
 		c.steadyFunctions, err = i.session.steadyFunctions(ctx, c.plans)
 	}
@@ -88,7 +92,8 @@ func (c *caseFile) reconcile() {
 		}
 		for i := range c.catalog.indexes {
 			x := &c.catalog.indexes[i]
-			if keys := x.keysOf(); shown(x.name) == f.Subject && len(keys) > 0 && slices.Contains(c.wanted, x.table+" "+keys[0]) {
+			if keys := x.keysOf(); shown(x.name) == f.Subject && len(keys) > 0 && slices.Contains(c.wanted,
+				x.table+" "+keys[0]) {
 				return true
 			}
 		}
@@ -256,9 +261,9 @@ const (
 	usedAll     = 0.5 // of the samples in which all are in use
 )
 
-// fullyUsed reports whether requests have to wait for a connection of a pool. A connection that is idle in a transaction
-// can't be used by others either. With few connections, the moments between two requests of a connection keep the shares
-// below 1 even if requests wait.
+// fullyUsed reports whether requests have to wait for a connection of a pool. A connection that is idle in a
+// transaction can't be used by others either. With few connections, the moments between two requests of a connection
+// keep the shares below 1 even if requests wait.
 func fullyUsed(p *record.ClientPool) bool {
 	busy := p.ActiveMean + p.InXact
 	return max(p.AllActive, p.AllBusy) >= crowded || p.Mean >= 1.5 && busy >= usedMean*p.Mean && p.AllBusy >= usedAll
@@ -280,9 +285,11 @@ func smallPools(c *caseFile) {
 		}) {
 			continue
 		}
-		evidence := message.New("find.small-pool", message.Count("n", p.Max), message.Share("share", max(p.AllBusy, p.AllActive)))
+		evidence := message.New("find.small-pool", message.Count("n", p.Max), message.Share("share", max(p.AllBusy,
+			p.AllActive)))
 		if p.InXact >= leastInXact {
-			evidence = message.New("find.small-pool.transactions", message.Count("n", p.Max), message.Number("active", p.ActiveMean),
+			evidence = message.New("find.small-pool.transactions", message.Count("n", p.Max), message.Number("active",
+				p.ActiveMean),
 				message.Number("idle", p.InXact), message.Share("share", p.AllBusy))
 		}
 		c.add(record.Finding{ID: FindPoolTooSmall, Severity: record.Serious, Subject: clientName(&p), Evidence: evidence,

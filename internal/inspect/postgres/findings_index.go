@@ -109,7 +109,8 @@ func (c *caseFile) misordered(table string, equal []string) message.Message {
 	for i := range c.catalog.indexes {
 		f := &c.catalog.indexes[i]
 		keys := f.keysOf()
-		if f.table != table || len(keys) < 2 || slices.ContainsFunc(equal, func(e string) bool { return bare(e) == keys[0] }) {
+		if f.table != table || len(keys) < 2 || slices.ContainsFunc(equal,
+			func(e string) bool { return bare(e) == keys[0] }) {
 			continue
 		}
 		for _, e := range equal {
@@ -191,8 +192,9 @@ func (s *session) steadyFunctions(ctx context.Context, plans []queryPlan) (map[s
 	if len(names) == 0 {
 		return out, nil
 	}
-	r, err := s.query(ctx, "select proname::text as name, bool_and(provolatile = 'i') as steady from pg_proc where proname in ("+
-		strings.Join(names, ", ")+") group by 1")
+	r, err := s.query(ctx,
+		"select proname::text as name, bool_and(provolatile = 'i') as steady from pg_proc where proname in ("+
+			strings.Join(names, ", ")+") group by 1")
 	if err != nil {
 		return nil, err
 	}

@@ -138,7 +138,8 @@ func offsets(c *caseFile) {
 		if blocks := s.More["shared_blks_hit"] + s.More["shared_blks_read"]; at < 0 && s.Calls > 0 &&
 			p.Source != record.ArgumentsWorkload &&
 			blocks/s.Calls >= max(offsetBlocks, 2*s.Rows/s.Calls) && whole(p.root) {
-			at, evidence = 0, message.New("find.offset.blocks", count("blocks", blocks/s.Calls), count("rows", s.Rows/s.Calls))
+			at, evidence = 0, message.New("find.offset.blocks", count("blocks", blocks/s.Calls), count("rows",
+				s.Rows/s.Calls))
 		}
 		if at < 0 {
 			continue
@@ -271,15 +272,17 @@ func spills(c *caseFile) {
 		if written := s.More["temp_blks_written"]; written >= leastRows/10 && !told[s.ID] {
 			p := queryPlan{statement: *s}
 			p.Statement, p.Text = s.ID, s.Text
-			c.add(p.finding(FindSpill, record.Serious, message.New("find.temporary", message.Bytes("written", written*blockSize),
+			c.add(p.finding(FindSpill, record.Serious, message.New("find.temporary", message.Bytes("written",
+				written*blockSize),
 				count("calls", s.Calls), message.Text("work_mem", c.catalog.workMem)),
 				message.New("find.temporary.advice")))
 		}
 	}
 }
 
-// spilledKB returns how much memory a step needs that doesn't fit into work_mem, or 0 if it fits. Partitions of a hashed
-// aggregate on disk need memory as well as those that were there; in memory, rows to be sorted need more than on disk.
+// spilledKB returns how much memory a step needs that doesn't fit into work_mem, or 0 if it fits. Partitions of a
+// hashed aggregate on disk need memory as well as those that were there; in memory, rows to be sorted need more than on
+// disk.
 func (n *node) spilledKB() float64 {
 	const unpacked = 2
 	switch {
@@ -315,10 +318,11 @@ func settingBytes(text string) float64 {
 	return x * unit[strings.TrimSpace(text[len(digits):])]
 }
 
-// orderInstead says that an index with the order makes a sort superfluous, if it does: if the sorted rows are all rows of
-// one table, in the order of its columns, and not only prepared for grouping or joining.
+// orderInstead says that an index with the order makes a sort superfluous, if it does: if the sorted rows are all rows
+// of one table, in the order of its columns, and not only prepared for grouping or joining.
 func (c *caseFile) orderInstead(p *queryPlan, n *node) message.Message {
-	if n.Type != "Sort" || len(n.Plans) != 1 || p.root.below("Aggregate", "Merge Join", "Unique", "WindowAgg", "SetOp")[n] {
+	if n.Type != "Sort" || len(n.Plans) != 1 || p.root.below("Aggregate", "Merge Join", "Unique", "WindowAgg",
+		"SetOp")[n] {
 		return message.Message{}
 	}
 	scan, columns := n.Plans[0], ""

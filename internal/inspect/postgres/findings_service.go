@@ -22,8 +22,8 @@ const (
 	roundTripNs   = 0.3e6 // of a statement, with a service's own work for it; chosen
 )
 
-// heldAcrossCall finds locks that clients hold while they wait for something else: the sessions that others wait for are
-// idle in a transaction. share is the fraction of the active sessions that wait.
+// heldAcrossCall finds locks that clients hold while they wait for something else: the sessions that others wait for
+// are idle in a transaction. share is the fraction of the active sessions that wait.
 func (c *caseFile) heldAcrossCall(share float64, where message.Message) bool {
 	a := &c.inspection.Activity
 	idle, all, longest := 0.0, 0.0, int64(0)
@@ -71,8 +71,8 @@ func stampedes(c *caseFile) {
 	}
 }
 
-// hiddenScans finds statements that read far more pages than their own plans do: in their triggers, or in functions that
-// they call.
+// hiddenScans finds statements that read far more pages than their own plans do: in their triggers, or in functions
+// that they call.
 func hiddenScans(c *caseFile) {
 	for k := range c.plans {
 		p := &c.plans[k]
@@ -110,8 +110,8 @@ func plain(root *node) bool {
 // routine is a function of a user's, and the table on which it is a trigger, if it is one.
 type routine struct{ name, trigger, table, source string }
 
-// routinesOf returns the functions that a statement calls, and those of the triggers of the tables that it writes to; those
-// first that read a table in full.
+// routinesOf returns the functions that a statement calls, and those of the triggers of the tables that it writes to;
+// those first that read a table in full.
 func (c *caseFile) routinesOf(p *queryPlan) (out []routine) {
 	written := map[string]bool{}
 	p.root.walk(func(n *node, _ int) {
@@ -137,7 +137,8 @@ func (c *caseFile) routinesOf(p *queryPlan) (out []routine) {
 	return out
 }
 
-// scannedBy returns the table that a function names and that was read in full most often during the load, and how often.
+// scannedBy returns the table that a function names and that was read in full most often during the load, and how
+// often.
 func (c *caseFile) scannedBy(r *routine) (table string, scans float64) {
 	c.tables(func(name string, v map[string]float64) {
 		if v["seq_scan"] <= scans || v["seq_tup_read"] < leastRows*v["seq_scan"] {
@@ -171,11 +172,15 @@ func outside(c *caseFile) {
 		}
 	}
 	if len(all) == 1 {
-		if common = 0; slices.ContainsFunc(c.inspection.Activity.Clients, func(p record.ClientPool) bool { return fullyUsed(&p) }) {
+		if common = 0; slices.ContainsFunc(c.inspection.Activity.Clients,
+			func(p record.ClientPool) bool { return fullyUsed(&p) }) {
 			return
 		}
 	}
 	for _, o := range all {
+		if slices.ContainsFunc(c.repeated, func(r repeated) bool { return r.operation == o.Name }) {
+			continue // each of its statements has its own way to the database and back
+		}
 		if waits := o.outsideNs - common; waits >= max(outsideNs, outsideShare*o.MeanNs) {
 			c.add(record.Finding{ID: FindOutside, Severity: record.Serious, Subject: o.Name, Effect: waits / o.MeanNs,
 				Evidence: message.New("find.outside", message.Ns("mean", o.MeanNs), message.Ns("database", o.databaseNs),
@@ -185,8 +190,8 @@ func outside(c *caseFile) {
 	}
 }
 
-// databaseNs returns how much of an operation's time the database takes at most, ns: the time of the statements that are
-// known to be its own, and of those of which nothing is known.
+// databaseNs returns how much of an operation's time the database takes at most, ns: the time of the statements that
+// are known to be its own, and of those of which nothing is known.
 func (c *caseFile) databaseNs(o *inspect.Operation) float64 {
 	total := 0.0
 	for i := range c.load.Statements {

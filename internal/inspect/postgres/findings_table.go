@@ -142,8 +142,8 @@ func (c *caseFile) unvacuumed(table string) message.Message {
 	return message.Message{}
 }
 
-// vacuum returns the advice for a table that is vacuumed or analyzed too seldom. Thresholds don't matter where autovacuum
-// is turned off.
+// vacuum returns the advice for a table that is vacuumed or analyzed too seldom. Thresholds don't matter where
+// autovacuum is turned off.
 func (c *caseFile) vacuum(table string, usual message.Message) message.Message {
 	if c.catalog.table(table).unvacuumed != "" {
 		return message.New("find.autovacuum-off.advice", message.Text("table", shown(table)))

@@ -142,7 +142,8 @@ func (i *Inspector) miss(w record.Warning) {
 func (i *Inspector) settings(ctx context.Context) ([]record.Setting, error) {
 	r, err := i.session.query(ctx,
 		`select name, current_setting(name) as value, boot_val || case when unit is null then '' else ' × ' || unit end as standard
-		from pg_settings where setting is distinct from boot_val and source not in ('default', 'override', 'client', 'session') and name not like '%\_file'
+		from pg_settings where setting is distinct from boot_val and source not in ('default', 'override', 'client',
+			'session') and name not like '%\_file'
 		and name not like 'lc\_%' and name not in ('TimeZone', 'log_timezone', 'DateStyle', 'default_text_search_config', 'port', 'listen_addresses', 'unix_socket_directories', 'cluster_name') order by name`)
 	if err != nil {
 		return nil, err

@@ -63,15 +63,16 @@ func needs(keys string) string {
 const triedTable = "brunt_tried_table"
 
 // possible reports whether the server accepts an index on a table. on is what follows the table's name in CREATE INDEX.
-// The index is created on an empty temporary copy of the table, in a transaction that is rolled back: nothing is locked,
-// and nothing remains. If that can't be tried (on a replica, without rights), it returns true.
+// The index is created on an empty temporary copy of the table, in a transaction that is rolled back: nothing is
+// locked, and nothing remains. If that can't be tried (on a replica, without rights), it returns true.
 func (s *session) possible(ctx context.Context, table, on string) bool {
 	if _, err := s.plain(ctx, "begin read write"); err != nil {
 		_, _ = s.plain(ctx, "rollback")
 		return true
 	}
 	defer func() { _, _ = s.plain(ctx, "rollback") }()
-	if _, err := s.plain(ctx, "create temp table "+triedTable+" (like "+sqltext.QuoteTable(table)+") on commit drop"); err != nil {
+	if _, err := s.plain(ctx,
+		"create temp table "+triedTable+" (like "+sqltext.QuoteTable(table)+") on commit drop"); err != nil {
 		return true
 	}
 	if first := needs(on); first != "" {

@@ -44,7 +44,8 @@ func TestStampedeIsFound(t *testing.T) {
 	for _, bursts := range []bool{true, false} {
 		in := d.inspected(func(i *Inspector) {
 			wait := d.busy("shop", 4, "select pg_sleep(600)")
-			d.until(4, "select count(*) from pg_stat_activity where application_name = 'shop' and query_start < clock_timestamp() - interval '200 ms' and state = 'active'")
+			d.until(4,
+				"select count(*) from pg_stat_activity where application_name = 'shop' and query_start < clock_timestamp() - interval '200 ms' and state = 'active'")
 			samples(t, i, 4)
 			if !bursts {
 				samples(t, i, 2*leastSamples)
@@ -70,14 +71,16 @@ func TestPoolsInUse(t *testing.T) {
 		"at work and in transactions": {record.ClientPool{Mean: 2, ActiveMean: 0.85, InXact: 0.78, AllBusy: 0.68}, true},
 		"half used":                   {record.ClientPool{Mean: 2, ActiveMean: 0.6, InXact: 0.4, AllBusy: 0.3}, false},
 		"always at work":              {record.ClientPool{Mean: 1, ActiveMean: 1, AllActive: 1, AllBusy: 1}, true},
-		"one, used often":             {record.ClientPool{Mean: 1, ActiveMean: 0.85, AllActive: 0.85, AllBusy: 0.85}, false},
+		"one, used often": {record.ClientPool{Mean: 1, ActiveMean: 0.85, AllActive: 0.85, AllBusy: 0.85},
+			false},
 	} {
 		if fullyUsed(&c.p) != c.full {
 			t.Errorf("%s: full %v", name, !c.full)
 		}
 	}
 	file := caseFile{inspection: &record.Inspection{Activity: record.ServerActivity{Samples: 100,
-		Clients: []record.ClientPool{{Application: "shop", Mean: 2, Max: 2, ActiveMean: 0.85, InXact: 0.78, AllBusy: 0.68}}}}}
+		Clients: []record.ClientPool{{Application: "shop", Mean: 2, Max: 2, ActiveMean: 0.85, InXact: 0.78,
+			AllBusy: 0.68}}}}}
 	smallPools(&file)
 	if len(file.findings) != 1 || file.findings[0].Evidence.String() !=
 		"of its 2 connections, 0.85 were at work and 0.78 idle in a transaction on average, and in 68.0 % of the samples none was free: requests wait for one" {
@@ -85,8 +88,8 @@ func TestPoolsInUse(t *testing.T) {
 	}
 }
 
-// An operation that waits for something else than the database is named. What all operations wait for, and the time that
-// unknown statements may take, don't count.
+// An operation that waits for something else than the database is named. What all operations wait for, and the time
+// that unknown statements may take, don't count.
 func TestWaitingOutsideIsFound(t *testing.T) {
 	ms := func(x float64) float64 { return 1e6 * x }
 	statements := []record.Statement{
@@ -115,7 +118,8 @@ func TestWaitingOutsideIsFound(t *testing.T) {
 
 // Repeated statements rank by what they do to the response: each waits for a connection if none is free.
 func TestRepeatedStatementsRankByEffect(t *testing.T) {
-	r := repeated{Statement: record.Statement{ID: "n", Text: "select agent", Share: 0.004, MeanNs: 0.1e6}, calls: 1100, each: 11,
+	r := repeated{Statement: record.Statement{ID: "n", Text: "select agent", Share: 0.004, MeanNs: 0.1e6}, calls: 1100,
+		each:      11,
 		operation: "tickets"}
 	for _, c := range []struct {
 		busy     float64

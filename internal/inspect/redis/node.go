@@ -269,7 +269,7 @@ func (n *node) missing() (out []record.Warning) {
 	if n.restarts > 0 {
 		out = append(out, record.Notice("inspect-restarted", message.Text("server", n.client.target.Address)))
 	} else if n.readings.Reset() {
-		out = append(out, record.Notice("inspect-counters-reset", message.Text("server", n.client.target.Address)))
+		out = append(out, record.Notice("inspect-redis-reset", message.Text("server", n.client.target.Address)))
 	}
 	return out
 }

@@ -32,7 +32,6 @@ const (
 	mostCalmNs    = 2e6  // lag up to which the disk may be blamed
 	profileShare  = 0.2  // of the samples, in one function
 	leastProfiled = 20   // samples
-	profiledCPU   = 0.1  // of one core, in Lua functions
 	searchedRows  = 1000 // for each execution
 	leastReplyB   = 4096
 	walTimes      = 10 // as long as a round trip
@@ -106,18 +105,24 @@ func blockedLoop(c *caseFile) {
 	if n < leastSamples || mean < leastLagNs {
 		return
 	}
-	severity := record.Serious
-	if mean >= 10*leastLagNs {
-		severity = record.Critical
-	}
+	severity := loopSeverity(c)
 	subject := "tx"
-	if calls := c.sends(func(r *protocol.Request) bool { return r.Verb == protocol.Call || r.Verb == protocol.Eval }); len(calls) == 1 {
+	calls := c.sends(func(r *protocol.Request) bool { return r.Verb == protocol.Call || r.Verb == protocol.Eval })
+	if len(calls) == 1 {
 		subject = "tx: " + calls[0]
 	}
 	c.add(record.Finding{ID: FindBlockedLoop, Severity: severity, Subject: subject,
 		Evidence: message.New("find.tarantool.loop", message.Ns("mean", mean), message.Ns("most", most),
 			message.Count("n", n)),
 		Advice: message.New("find.tarantool.loop.advice")})
+}
+
+// loopSeverity returns the severity of what makes the loop late.
+func loopSeverity(c *caseFile) string {
+	if mean, _, _ := c.lagNs(); mean >= 10*leastLagNs {
+		return record.Critical
+	}
+	return record.Serious
 }
 
 // luaFunctions finds functions that take much of the CPU's time.
@@ -130,18 +135,20 @@ func luaFunctions(c *caseFile) {
 	cpu := float64(p.Samples) * periodS / c.seconds()
 	s := &p.Sites[0]
 	share := float64(s.Samples) / float64(p.Samples)
-	if cpu < profiledCPU || share < profileShare {
+	if share < profileShare {
 		return
 	}
 	subject := s.Where
 	if s.Name != "" {
 		subject = s.Name + " (" + s.Where + ")"
-		of := c.sends(func(r *protocol.Request) bool { return r.Verb == protocol.Call && strings.TrimSpace(r.Text) == s.Name })
+		of := c.sends(func(r *protocol.Request) bool {
+			return r.Verb == protocol.Call && strings.TrimSpace(r.Text) == s.Name
+		})
 		if len(of) > 0 {
 			subject = strings.Join(of, ", ") + ": " + subject
 		}
 	}
-	severity := record.Serious
+	severity := loopSeverity(c)
 	if share*cpu >= 0.3 {
 		severity = record.Critical
 	}
@@ -155,16 +162,23 @@ func luaFunctions(c *caseFile) {
 func sqlScans(c *caseFile) {
 	searched, executed := c.stat("sql", "sql_search_count"), c.stat("requests", "EXECUTE.total")
 	scanning := slices.IndexFunc(c.plans, func(p plan) bool { return len(p.scans) > 0 })
-	if searched < searchedRows*max(executed, 1)/float64(max(len(c.plans), 1)) || executed == 0 || scanning < 0 {
+	if executed == 0 || scanning < 0 {
 		return
 	}
 	// With several plans that scan, the one that was executed most is named.
-	best, most := scanning, -1.0
+	best, most, all := scanning, -1.0, 0.0
 	for k := range c.plans {
 		at := slices.IndexFunc(c.operations, func(o inspect.Operation) bool { return o.Name == c.plans[k].Operations[0] })
-		if len(c.plans[k].scans) > 0 && at >= 0 && c.operations[at].Done > most {
+		if len(c.plans[k].scans) == 0 || at < 0 {
+			continue
+		}
+		if all += c.operations[at].Done; c.operations[at].Done > most {
 			best, most = k, c.operations[at].Done
 		}
+	}
+	// Operations are counted with the warm-up, statements without.
+	if all = max(min(all, executed), 1); searched < searchedRows*all {
+		return
 	}
 	p := &c.plans[best]
 	severity := record.Serious
@@ -173,7 +187,7 @@ func sqlScans(c *caseFile) {
 	}
 	c.add(record.Finding{ID: FindSQLScan, Severity: severity, Subject: p.Operations[0] + ": " + inspect.Headline(p.Text),
 		Evidence: message.New("find.tarantool.scan", message.Text("table", p.scans[0]),
-			message.Rate("rows", searched/c.seconds()), message.Number("each", searched/executed)),
+			message.Rate("rows", searched/c.seconds()), message.Number("each", searched/all)),
 		Advice: message.New("find.tarantool.scan.advice", message.Text("table", p.scans[0]))})
 }
 
@@ -260,7 +274,8 @@ func msgMax(c *caseFile) {
 			full++
 		}
 	}
-	if full < msgMaxSamples {
+	// Questions wait too, so there may be few samples.
+	if full == 0 || full < msgMaxSamples && 2*full < len(c.seen.requests) {
 		return
 	}
 	c.add(record.Finding{ID: FindMsgMax, Severity: record.Critical, Subject: "net_msg_max",

@@ -18,7 +18,7 @@ func TestUserWithoutRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.Profile = true
+	i.ProfileFunctions()
 	in := inspectedBy(t, i, func(i *Inspector) { sampled(t, i, 3) })
 	if len(in.Missing) != 2 || !strings.Contains(in.Missing[1].Remedy.String(), "'execute', 'universe'") {
 		t.Fatalf("%+v", in.Missing)

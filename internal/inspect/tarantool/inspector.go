@@ -20,14 +20,14 @@ import (
 	"brunt/internal/protocol/iproto"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
+	"brunt/internal/server/connection"
 )
+
+// Form returns how URLs of servers are written.
+func Form() connection.Form { return connection.Form{Plain: "tarantool", Port: "3301"} }
 
 // Inspector is the inspect.Inspector for a Tarantool.
 type Inspector struct {
-	// Profile permits sampling which Lua functions take the time. It needs the right to evaluate programs, and there is
-	// one profiler per process.
-	Profile bool
-
 	target   protocol.Target
 	session  *iproto.Session
 	version  string
@@ -38,20 +38,31 @@ type Inspector struct {
 	readings inspect.Readings
 	activity *inspect.Activity
 	seen     sightings
+	wanted   bool // the profile
 	profile  *profile
 	missing  []record.Warning
 }
 
-var _ inspect.Inspector = (*Inspector)(nil)
+var (
+	_ inspect.Inspector = (*Inspector)(nil)
+	_ inspect.Profiler  = (*Inspector)(nil)
+)
 
-// New parses an URL, tarantool://user:password@host:3301, and returns the inspector of that instance. Its errors are
+// ProfileFunctions implements inspect.Profiler. It needs the right to evaluate programs, and there is one profiler per
+// process.
+func (i *Inspector) ProfileFunctions() { i.wanted = true }
+
+// New parses a URL, tarantool://user:password@host:3301, and returns the inspector of that instance. Its errors are
 // one line, without secrets.
 func New(url string) (*Inspector, error) {
-	t, err := inspect.Address("tarantool", url, "3301")
+	t, err := Form().Parse(url)
+	if err == nil {
+		err = connection.Only(t[0])
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Inspector{target: t, activity: inspect.NewActivity(), failed: map[string]bool{},
+	return &Inspector{target: t[0], activity: inspect.NewActivity(), failed: map[string]bool{},
 		readings: inspect.Readings{Gauges: func(kind, figure string) bool {
 			return kind == kindGauge || strings.HasSuffix(figure, ".rps") || strings.HasSuffix(figure, ".current") ||
 				strings.HasPrefix(figure, "memory.") || strings.HasSuffix(figure, "compaction_queue")
@@ -77,7 +88,7 @@ func (i *Inspector) Begin(ctx context.Context) error {
 		i.miss(record.NewWarning("inspect-tarantool-rights", message.Text("functions", strings.Join(i.denied, ", ")),
 			message.Text("user", userOf(i.target)), message.Text("grant", grant(i.denied, userOf(i.target)))))
 	}
-	if i.Profile {
+	if i.wanted {
 		i.startProfile(ctx)
 	}
 	return nil
@@ -144,13 +155,15 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 		return nil, err
 	}
 	if i.readings.Reset() {
-		i.miss(record.Notice("inspect-reset"))
+		i.miss(record.Notice("inspect-began-anew"))
 	}
 	out.Activity = i.activity.Record(func(string) bool { return false })
 	out.RoundTripNs = i.seen.tripNs
 	c := &caseFile{seen: &i.seen, inspection: out, load: &out.Windows[0], operations: load.Operations}
 	if err == nil {
 		c.settings = i.settings(ctx)
+	}
+	if err == nil && !load.Brief {
 		c.plans, err = i.explainAll(ctx, load.Operations)
 	}
 	if i.profile != nil {

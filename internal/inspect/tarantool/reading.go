@@ -148,6 +148,7 @@ type replica struct {
 
 const (
 	restedNs    = int64(time.Millisecond) // of the sleep that measures how late this process is woken
+	slowTripNs  = 200e6                   // from which a sample asks nothing more
 	infoEvery   = 5                       // samples
 	mostSamples = 20_000
 	stale       = 1e6 // seconds: what a replica's lag says before it is known
@@ -157,24 +158,30 @@ const (
 func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
 	own := lateNs()
 	began := time.Now()
-	i.queries++
-	if err := i.session.Ping(ctx); err != nil {
+	// One question passes the loop as well as another. If requests queue, each takes long.
+	net, err := i.call(ctx, askNet)
+	if err == nil && net == nil {
+		began = time.Now()
+		i.queries++
+		if refused := i.session.Ping(ctx); refused != nil {
+			err = refused
+		}
+	}
+	if err != nil {
 		return err
 	}
 	trip := float64(time.Since(began))
 	// What this machine needs to wake a process isn't the server's lag.
 	lag := max(trip-2*float64(own), 0)
-	net, err := i.call(ctx, askNet)
-	if err != nil {
-		return err
-	}
 	figures := map[string]float64{}
 	flatten(figures, "", net)
-	memory, err := i.call(ctx, askLua)
-	if err != nil {
-		return err
+	if trip < slowTripNs {
+		memory, err := i.call(ctx, askLua)
+		if err != nil {
+			return err
+		}
+		flatten(figures, "memory", memory)
 	}
-	flatten(figures, "memory", memory)
 	s := &i.seen
 	if s.tripNs == 0 || trip < s.tripNs {
 		s.tripNs = trip
@@ -189,7 +196,7 @@ func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
 		under = append(under, inspect.Session{Application: "requests", State: inspect.Active, Class: "requests", Count: n})
 	}
 	i.activity.Add(int64(at), under)
-	if i.activity.Samples()%infoEvery == 1 {
+	if i.activity.Samples()%infoEvery == 1 && trip < slowTripNs {
 		return i.sampleInfo(ctx)
 	}
 	return nil
@@ -220,8 +227,8 @@ func (i *Inspector) sampleInfo(ctx context.Context) error {
 	return nil
 }
 
-// replication adds the state of the replicas. A replica knows its lag behind a master (upstream); a master knows how far
-// a replica has come (downstream).
+// replication adds the state of the replicas. A replica knows its lag behind a master (upstream); a master knows how
+// far a replica has come (downstream).
 func (s *sightings) replication(info map[string]any, to *inspect.Activity) {
 	if s.replicas == nil {
 		s.replicas = map[string]*replica{}

@@ -227,7 +227,8 @@ func Fingerprint(r *result.Result) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// apartFrom returns the parts in which two plans may differ: targets, seeds, thresholds and the names of configurations.
+// apartFrom returns the parts in which two plans may differ: targets, seeds, thresholds and the names of
+// configurations.
 func apartFrom(x, y map[string]any) []string {
 	apart := []string{"target", "seed", "first", "thresholds", "config_name"}
 	if x["sha256"] != nil && y["sha256"] != nil {

@@ -196,8 +196,8 @@ func everywhere(m result.Metric, runs []*result.Result) bool {
 	return !slices.ContainsFunc(runs, func(r *result.Result) bool { return r.Find(m.Name, m.Operation) == nil })
 }
 
-// primariesOf returns the main metrics of runs: rate, p99 of response times and errors. The rate of an open load is what
-// the load asked for: it says nothing of the target unless requests fail, which errors show.
+// primariesOf returns the main metrics of runs: rate, p99 of response times and errors. The rate of an open load is
+// what the load asked for: it says nothing of the target unless requests fail, which errors show.
 func primariesOf(runs []*result.Result) []string {
 	if !slices.ContainsFunc(runs, func(r *result.Result) bool { return r.LoadModel != "open" }) {
 		return []string{"response.p(99)", "errors"}

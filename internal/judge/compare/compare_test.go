@@ -257,7 +257,8 @@ func TestDifferencesAreTold(t *testing.T) {
 		}, "kernels differ: 6.1, 6.2"},
 		"killed": {func(a, _ []*result.Result) { a[0].Killed = true }, "was killed"},
 		"where plans go": {func(a, b []*result.Result) {
-			a[0].Plan, b[0].Plan = []byte("target: {addresses: [a]}\nseed: 1\n"), []byte("target: {addresses: [b]}\nseed: 2\n")
+			a[0].Plan, b[0].Plan = []byte("target: {addresses: [a]}\nseed: 1\n"),
+				[]byte("target: {addresses: [b]}\nseed: 2\n")
 			b[0].PlanHash = "i"
 		}, ""},
 		"one side's seeds aren't known": {func(a, _ []*result.Result) {
@@ -419,8 +420,9 @@ func TestWhatASideLacksIsTold(t *testing.T) {
 func drop(runs []*result.Result, metric string) {
 	for i, r := range runs {
 		without := &result.Result{
-			Path: r.Path, Program: r.Program, ID: r.ID, Name: r.Name, Started: r.Started, Seed: r.Seed, LoadModel: r.LoadModel,
-			Sessions: r.Sessions, Verdict: r.Verdict, Servers: r.Servers, Machine: r.Machine, PlanHash: r.PlanHash,
+			Path: r.Path, Program: r.Program, ID: r.ID, Name: r.Name, Started: r.Started, Seed: r.Seed,
+			LoadModel: r.LoadModel,
+			Sessions:  r.Sessions, Verdict: r.Verdict, Servers: r.Servers, Machine: r.Machine, PlanHash: r.PlanHash,
 		}
 		for _, m := range r.Metrics {
 			if m.Name != metric {
@@ -468,7 +470,8 @@ func TestCSVIsForMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, lines := range [][][]string{
-			written(func(w *bytes.Buffer) error { return c.CSV(w) }), written(func(w *bytes.Buffer) error { return s.CSV(w) }),
+			written(func(w *bytes.Buffer) error { return c.CSV(w) }),
+			written(func(w *bytes.Buffer) error { return s.CSV(w) }),
 		} {
 			if len(lines) != 1+5+30 {
 				t.Errorf("%d runs: %d lines", n, len(lines))
@@ -719,7 +722,8 @@ func TestTablesAreInRussian(t *testing.T) {
 		}
 	})
 	compared("refused", func(a, b []*result.Result) {
-		a[0].Verdict, a[0].Reasons = "invalid", []message.Message{message.New("verdict.paused", message.Span("paused", 3e9))}
+		a[0].Verdict, a[0].Reasons = "invalid", []message.Message{message.New("verdict.paused", message.Span("paused",
+			3e9))}
 		b[1].LoadModel, b[2].Seed, a[1].Killed = "closed", "9", true
 		b[0].Servers = []string{"PostgreSQL 16.1"}
 	})

@@ -82,7 +82,8 @@ func TestChanges(t *testing.T) {
 		"another acknowledged": {entries: steps(1000, 900),
 			acknowledged: []Acknowledged{{Version: "v10", Reason: "checksums"}}, changes: 1, fresh: true, version: "v8"},
 		"acknowledged of other series": {entries: steps(1000, 900),
-			acknowledged: []Acknowledged{{Version: "v8", Series: "bikes", Reason: "x"}}, changes: 1, fresh: true, version: "v8"},
+			acknowledged: []Acknowledged{{Version: "v8", Series: "bikes", Reason: "x"}}, changes: 1, fresh: true,
+			version: "v8"},
 		"too small": {entries: steps(1000, 980)},
 	} {
 		all := All(c.entries, c.acknowledged, Options{})
@@ -170,7 +171,8 @@ func TestStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Add(version(1, 10, 1), false); err == nil || !strings.Contains(err.Error(), "in the history already, as v1") {
+	if err := s.Add(version(1, 10, 1), false); err == nil || !strings.Contains(err.Error(),
+		"in the history already, as v1") {
 		t.Errorf("a run twice: %v", err)
 	}
 }

@@ -106,12 +106,13 @@ type OtherLoadError struct{ Series, Version string }
 // Error returns the error and what to do.
 func (e *OtherLoadError) Error() string {
 	return fmt.Sprintf("the runs of %s in the series %q have another load (operations, data, rates or phases), as compare would "+
-		"refuse; give these a series of their own with --series, or add them all the same with --anyway", e.Version, e.Series)
+		"refuse; give these a series of their own with --series, or add them all the same with --anyway", e.Version,
+		e.Series)
 }
 
 // Add appends an entry and creates the folder if necessary. It fails if one of the entry's runs is already in the
-// store and, unless anyway is true, with an *OtherLoadError if the last entry of its series in its environment has another
-// load.
+// store and, unless anyway is true, with an *OtherLoadError if the last entry of its series in its environment has
+// another load.
 func (s Store) Add(e Entry, anyway bool) error {
 	have, _, err := s.Entries()
 	if err != nil {

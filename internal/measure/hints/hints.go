@@ -63,8 +63,8 @@ const (
 // the baseline starts again at the new level. It also starts again with each phase, since changes between phases
 // are intended. Throughput of open loads is judged as a share of the offered rate.
 //
-// If several operations are followed, a change must be clearer, so that the chance of a false alarm stays the same for the
-// whole run; and the noise of a rate isn't assumed to be less than that of as many random arrivals.
+// If several operations are followed, a change must be clearer, so that the chance of a false alarm stays the same for
+// the whole run; and the noise of a rate isn't assumed to be less than that of as many random arrivals.
 //
 // About one in eight steady runs of 300 intervals with independent noise of 10 % has a false alarm; with
 // autocorrelated noise (0.2) it is one in four.
@@ -235,8 +235,8 @@ const (
 	// absentLeast is how many successes must be missing before there is a pause. Of random arrivals, so many are absent
 	// by chance once in a million times.
 	absentLeast = 14
-	// quantileCounts is the number of events whose rate varies as much as a high quantile of one response time. Chosen, for
-	// response times that vary by half of their mean.
+	// quantileCounts is the number of events whose rate varies as much as a high quantile of one response time. Chosen,
+	// for response times that vary by half of their mean.
 	quantileCounts = 4
 	// usualWeight is the weight of an interval in the mean throughput.
 	usualWeight = 0.05

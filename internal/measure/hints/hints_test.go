@@ -56,7 +56,8 @@ func TestFalseAlarmsAndPower(t *testing.T) {
 		}
 		power := float64(caught) / runs
 		if power < c.least {
-			t.Errorf("a step of ×%.2f is caught in %.1f %% of runs, at least %.0f %% should be", c.ratio, power*100, c.least*100)
+			t.Errorf("a step of ×%.2f is caught in %.1f %% of runs, at least %.0f %% should be", c.ratio, power*100,
+				c.least*100)
 		}
 	}
 }

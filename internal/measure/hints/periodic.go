@@ -17,9 +17,9 @@ const (
 	usualLeast    = 5    // intervals that are needed to know what is usual
 )
 
-// stalls finds standstills that recur at equal distances: episodes of intervals whose longest response time is far above
-// the usual one. Random episodes come at irregular distances: five of them within a tenth of a period of each other are
-// rarer than one in ten thousand.
+// stalls finds standstills that recur at equal distances: episodes of intervals whose longest response time is far
+// above the usual one. Random episodes come at irregular distances: five of them within a tenth of a period of each
+// other are rarer than one in ten thousand.
 type stalls struct {
 	usual    []float64 // longest response times of the last intervals outside of episodes, ns
 	episodes []int64   // starts of the last episodes, ns

@@ -33,8 +33,8 @@ type rule interface {
 	clearer() float64
 }
 
-// logRule is the rule for logarithms of positive numbers. counted is how many events a value is derived from, for rates;
-// 0 for other figures.
+// logRule is the rule for logarithms of positive numbers. counted is how many events a value is derived from, for
+// rates; 0 for other figures.
 type logRule struct{ counted, more float64 }
 
 func (logRule) differs(from, to float64) bool { return math.Abs(to-from) > math.Log(ratioLimit) }

@@ -60,6 +60,8 @@ func newFormat() *form.Mapping {
 		form.Key("thresholds", "Thresholds", form.List{Of: thresholdForm(), Sound: true}, "rules that the result must meet"),
 		form.Key("faults", "Faults", faultsForm(), "what is done to servers during the load, and undone"),
 		form.Key("proxies", "Proxies", proxiesForm(), "proxies between servers, for faults"),
+		form.Key("inspect", "Inspect", inspectForm(),
+			"servers that are asked what they did, as --inspect names them: auto for the target, or a list"),
 		form.Key("account", "Account", accountForm(), "account of outages: true, or how it is made"),
 		form.Key("verify", "Verify", verificationForm(), "how acknowledged writes are read back after the load"),
 		form.Key("registers", "Registers", registersForm(), "keys that are contested, and checked for linearizability"),
@@ -197,6 +199,12 @@ func targetForm(s *state) form.Form {
 			}
 			return tls.Write(form.ValueOf(t))
 		}, As: form.AnyOf(form.Flag{}, tls)}, "true, or how to secure connections"),
+		form.Key("resolve", "Way.Resolve", form.List{Of: form.Words{}},
+			"addresses that are used instead: host:port:address, as curl's --resolve"),
+		form.Key("via", "Way.Via", form.Custom[string]{In: viaIn, Out: viaNode, As: form.Words{}.Schema},
+			"HTTP proxy through which connections go: http://host:port"),
+		form.Key("proxy_protocol", "Way.Announce", form.Choice{"v1", "v2"},
+			"begin each connection with a header of the PROXY protocol: v1 or v2"),
 		form.Key("options", "Options", form.Custom[map[string]string]{In: optionsIn, Out: optionsNode, As: optionsSchema},
 			"the protocol's own settings"),
 	)
@@ -211,6 +219,18 @@ func targetForm(s *state) form.Form {
 		},
 		Out: func(p *plan.Plan) *yaml.Node { return m.Write(form.ValueOf(&p.Target)) }, As: m.Schema,
 	}
+}
+
+func viaIn(r *form.Reader, key string, n *yaml.Node, to *string) {
+	form.Words{}.Read(r, key, n, form.ValueOf(to))
+}
+
+// viaNode writes a proxy without its password.
+func viaNode(via *string) *yaml.Node {
+	if *via == "" {
+		return nil
+	}
+	return form.Text(secret.Text(*via))
 }
 
 // addressesForm returns the form of one address or several.

@@ -155,4 +155,6 @@ type Step struct {
 	Counts []uint32
 	// Quit, at an End, says that the session takes no further operations.
 	Quit bool
+	// Renew, at an End, says that the session's next operation has a new connection, as with the plan's reconnect.
+	Renew bool
 }

@@ -66,6 +66,7 @@ type scripted struct {
 	began       bool           // a request of the attempt has been sent
 	first, last bool           // the request is the attempt's first; it is expected to be its last
 	quit        bool           // the session takes no further operations
+	renew       bool           // the next operation has a new connection
 	reply       protocol.Reply // of requests without one
 }
 
@@ -119,7 +120,7 @@ func (c *Cursor) follow(next script.Step, lost bool, atNs int64) Move {
 		next.Failure = protocol.Failure{Class: protocol.Connect, Fatal: true,
 			Text: "the connection was lost between two requests of the script"}
 	}
-	s.quit = next.Quit
+	s.quit, s.renew = next.Quit, next.Renew
 	c.EndNs = atNs
 	if c.Failure = next.Failure; c.Failure.Class == protocol.OK {
 		c.phase = over
@@ -170,6 +171,9 @@ func (c *Cursor) Wait() (pause time.Duration, quit bool) {
 	}
 	return max(pause, 0), quit
 }
+
+// Renews reports whether the session's next operation has a new connection, because a script said so.
+func (c *Cursor) Renews() bool { return c.script != nil && c.script.renew }
 
 // Quits reports whether the session takes no further operations, because a script said so.
 func (c *Cursor) Quits() bool { return c.script != nil && c.script.quit }

@@ -56,17 +56,25 @@ func (silence) Debug(string, ...gocql.LogField)   {}
 type dialer struct {
 	timeout  time.Duration
 	received *socket.Meter
+	way      *socket.Way
 }
 
 // DialContext implements gocql.Dialer.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	c, err := dialWay(ctx, d.way, network, address)
 	if err != nil {
 		return nil, err
 	}
 	return d.received.Conn(c), nil
+}
+
+func dialWay(ctx context.Context, way *socket.Way, network, address string) (net.Conn, error) {
+	if way == nil {
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	return socket.Dial(socket.With(ctx, way), address)
 }
 
 // once is a conviction policy that never marks a host as down.
@@ -95,7 +103,7 @@ func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig,
 	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1, Interval: time.Second}
 	c.Events.DisableNodeStatusEvents, c.Events.DisableTopologyEvents, c.Events.DisableSchemaEvents = true, true, true
 	c.WriteCoalesceWaitTime = 0
-	c.Dialer = dialer{t.ConnectTime(), received}
+	c.Dialer = dialer{t.ConnectTime(), received, t.Way}
 	if t.TLS != nil {
 		c.SslOpts = &gocql.SslOptions{Config: t.TLS, EnableHostVerification: !t.TLS.InsecureSkipVerify}
 	}

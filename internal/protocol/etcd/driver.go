@@ -101,7 +101,7 @@ func open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
 		Endpoints: []string{address}, Username: t.User, Password: t.Password, TLS: secure,
 		DialTimeout: t.ConnectTime(), Logger: zap.NewNop(), MaxUnaryRetries: 1,
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+			nc, err := socket.Dial(socket.With(ctx, t.Way), address)
 			if err != nil {
 				return nil, err
 			}

@@ -58,7 +58,7 @@ func newConn(d *Driver, t protocol.Target, p *prepared) *conn {
 	}
 	c.transport = &http.Transport{
 		Protocols: protocols, TLSClientConfig: config, TLSHandshakeTimeout: t.ConnectTime(),
-		DisableCompression: !p.options.compress, MaxResponseHeaderBytes: maxHead, DialContext: dialSocket,
+		DisableCompression: !p.options.compress, MaxResponseHeaderBytes: maxHead, DialContext: dialSocket(t.Way),
 	}
 	if p.options.proxy {
 		c.transport.Proxy, c.transport.OnProxyConnectResponse = http.ProxyFromEnvironment, takeAnswer
@@ -111,13 +111,19 @@ func (l *link) ended() bool {
 type socketKey struct{}
 
 // dialSocket opens a connection for net/http.
-func dialSocket(ctx context.Context, network, address string) (net.Conn, error) {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, network, address)
-	if to, ok := ctx.Value(socketKey{}).(*net.Conn); ok && err == nil {
-		*to = c
+func dialSocket(way *socket.Way) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (c net.Conn, err error) {
+		if way != nil {
+			c, err = socket.Dial(socket.With(ctx, way), address)
+		} else {
+			var d net.Dialer
+			c, err = d.DialContext(ctx, network, address)
+		}
+		if to, ok := ctx.Value(socketKey{}).(*net.Conn); ok && err == nil {
+			*to = c
+		}
+		return c, err
 	}
-	return c, err
 }
 
 // reach opens a connection without storing it. It is safe for concurrent use.

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,10 +67,21 @@ func clientOptions(t protocol.Target) (o *mongooptions.ClientOptions, upsert boo
 		}
 		o.SetWriteConcern(concern)
 	}
+	if t.Way != nil {
+		o.SetDialer(wayDialer{t.Way})
+	}
 	if err := o.Validate(); err != nil {
 		return nil, false, protocol.Bad("%s", protocol.Line(err.Error(), t.Password))
 	}
 	return o, upsert, nil
+}
+
+// wayDialer opens the client's connections.
+type wayDialer struct{ way *socket.Way }
+
+// DialContext implements options.ContextDialer.
+func (d wayDialer) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
+	return socket.Dial(socket.With(ctx, d.way), address)
 }
 
 // open connects and authenticates within Target.ConnectTimeout.

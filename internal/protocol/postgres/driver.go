@@ -16,6 +16,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
+	"brunt/internal/protocol/socket"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -128,6 +129,13 @@ func configure(t protocol.Target) (*pgconn.Config, error) {
 		config.TLSConfig = t.TLS.Clone()
 		if config.TLSConfig.ServerName == "" {
 			config.TLSConfig.ServerName = host
+		}
+	}
+	if t.Way != nil {
+		// The way decides which address a name stands for.
+		config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
+		config.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
+			return socket.Dial(socket.With(ctx, t.Way), address)
 		}
 	}
 	config.OnPgError = func(_ *pgconn.PgConn, e *pgconn.PgError) bool {

@@ -24,14 +24,9 @@ func Network(address string) string {
 }
 
 // Dial opens a plain connection to host:port or to a socket's path. ctx bounds it. The error says
-// where and what to do, in one line.
+// where and what to do, in one line. The way is that of the context; see With.
 func Dial(ctx context.Context, address string) (net.Conn, error) {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, Network(address), address)
-	if err != nil {
-		return nil, Explain(ctx, address, err)
-	}
-	return c, nil
+	return wayOf(ctx).dial(ctx, address)
 }
 
 // Secure is Dial with TLS, or Dial alone if config is nil. The name that the server's certificate must have is the
@@ -40,9 +35,21 @@ func Secure(ctx context.Context, address string, config *tls.Config) (net.Conn, 
 	if config == nil {
 		return Dial(ctx, address)
 	}
-	d := tls.Dialer{Config: config}
-	c, err := d.DialContext(ctx, Network(address), address)
+	plain, err := Dial(ctx, address)
 	if err != nil {
+		return nil, err
+	}
+	if config.ServerName == "" {
+		config = config.Clone()
+		if config.ServerName = address; Network(address) == "tcp" {
+			if host, _, err := net.SplitHostPort(address); err == nil {
+				config.ServerName = host
+			}
+		}
+	}
+	c := tls.Client(plain, config)
+	if err := c.HandshakeContext(ctx); err != nil {
+		plain.Close()
 		return nil, Explain(ctx, address, err)
 	}
 	return c, nil

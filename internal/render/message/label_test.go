@@ -58,6 +58,7 @@ func labelsInCode(t *testing.T) (labels, nouns map[string]string) {
 	}
 	for _, room := range []string{
 		"..", "../../report", "../../judge/compare", "../../judge/history", "../../run/program", "../../run/doctor",
+		"../../dialect/tpc", "../../dialect/tpcb", "../../dialect/tpcc",
 	} {
 		err := filepath.WalkDir(room, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {

@@ -170,10 +170,15 @@ type Chart struct {
 	ID, Title, Note string
 	SVG             string // made by package svg
 	Kind            string
+	Compact         bool // it fits a narrow screen without scrolling, and isn't wider than it was drawn
 }
 
 func (c Chart) write(out *bufio.Writer, l units.Language) {
-	put(out, "<div class=\"chart\">")
+	class := "chart"
+	if c.Compact {
+		class += " compact"
+	}
+	put(out, "<div class=\"%s\">", class)
 	if c.Title != "" {
 		Heading{ID: c.ID, Text: c.Title, Note: c.Note}.write(out, l)
 	}
@@ -389,7 +394,8 @@ func scripts(out *bufio.Writer, d *Data, l units.Language) error {
 	if err != nil {
 		return fmt.Errorf("write the page's data: %w", err)
 	}
-	put(out, "<script type=\"application/json\" id=\"data\">%s</script>\n<script>%s</script>\n<script>%s</script>\n", data,
+	put(out, "<script type=\"application/json\" id=\"data\">%s</script>\n<script>%s</script>\n<script>%s</script>\n",
+		data,
 		uplot, script)
 	return nil
 }

@@ -53,7 +53,8 @@ type canvas struct {
 	width, height            float64
 	left, right, top, bottom float64 // margins
 	x, y                     scale
-	colors                   []int // of series with a colour other than that of their index, from 1
+	colors                   []int    // of series with a colour other than that of their index, from 1
+	marks                    []Series // the series of a legend; nil: lines
 }
 
 // color returns the colour of the chart's n-th series.
@@ -149,17 +150,58 @@ func (c *canvas) labels() {
 	}
 }
 
+// place is where a legend writes a name: its row, and its horizontal position.
+type place struct {
+	row int
+	x   float64
+}
+
+// places returns where the names of a legend are written: in as many rows as they need.
+func (c *canvas) places(names []string) (out []place) {
+	const letter, mark = 6.4, 40.0
+	first := c.left
+	if c.width > 700 {
+		first += 120
+	}
+	at := place{0, first}
+	for _, name := range names {
+		width := mark + letter*float64(len([]rune(name)))
+		if at.x > first && at.x+width > c.width-c.right {
+			at = place{at.row + 1, first}
+		}
+		out = append(out, at)
+		at.x += width
+	}
+	return out
+}
+
+const legendRow = 14.0
+
+// legendHeight returns how much space above the chart a legend needs.
+func (c *canvas) legendHeight(names []string) float64 {
+	all := c.places(names)
+	return 8 + legendRow*float64(all[len(all)-1].row)
+}
+
 // legend writes the names of the series above the chart. A single series needs no name.
 func (c *canvas) legend(names []string) {
 	if len(names) < 2 {
 		return
 	}
-	x := c.left + 120
+	all := c.places(names)
+	rows := all[len(all)-1].row
 	for i, name := range names {
-		fmt.Fprintf(c, `<path d="M%.1f %.1fh22" stroke="%s" stroke-width="2.5" stroke-dasharray="%s"/>`, x, c.top-8,
-			c.color(i), dashes[i%len(dashes)])
-		c.text(x+27, c.top-4, "start", name)
-		x += 40 + 6.4*float64(len([]rune(name)))
+		x, y := all[i].x, c.top-8-legendRow*float64(rows-all[i].row)
+		switch {
+		case i < len(c.marks) && c.marks[i].Crosses:
+			fmt.Fprintf(c, `<path d="M%.1f %.1fl8 8m0 -8l-8 8" stroke="%s" stroke-width="2" fill="none"/>`, x+8, y-4, c.color(i))
+		case i < len(c.marks) && c.marks[i].Scatter:
+			fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>`, x+12, y, c.color(i))
+		default:
+			fmt.Fprintf(c, `<path d="M%.1f %.1fh22" stroke="%s" stroke-width="2.5" stroke-dasharray="%s"/>`, x, y, c.color(i),
+				dashes[i%len(dashes)])
+		}
+		c.text(x+27, y+4, "start", name)
 	}
 }
 

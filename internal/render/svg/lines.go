@@ -39,10 +39,10 @@ func Lines(f Frame, series []Series, bands []Band) string {
 	var names []string
 	for _, s := range series {
 		xs, ys, names = append(xs, s.X), append(ys, s.Y, s.Low, s.High), append(names, s.Name)
-		c.colors = append(c.colors, s.Color)
+		c.colors, c.marks = append(c.colors, s.Color), append(c.marks, s)
 	}
 	if len(names) > 1 {
-		c.top += 8
+		c.top += c.legendHeight(names)
 	}
 	c.x, c.y = scaleOf(f.X, xs...), scaleOf(f.Y, ys...)
 	if f.X.Unit == "clock" && f.X.Max == 0 && len(series) > 0 {

@@ -51,8 +51,8 @@ type Trial struct {
 // If an index is small, runs without it (A) and with it (B) alternate: A B B A …. Otherwise it is built once, after
 // the runs without it. An index is kept if the deciding metric is significantly lower with it, and the other statements
 // of its table don't pay more than that. It is dropped if the proof fails for any reason, so that only proven indexes
-// stay. The proofs so far are returned together with an error. An existing index with a proposal's name is assumed to come from an earlier attempt; it is used if it is
-// valid.
+// stay. The proofs so far are returned together with an error. An existing index with a proposal's name is assumed to
+// come from an earlier attempt; it is used if it is valid.
 func (t *Trial) Prove(ctx context.Context, proposals []record.Proposal) ([]record.Proof, error) {
 	var proofs []record.Proof
 	for k := range proposals {

@@ -153,7 +153,8 @@ func TestProofGoesOn(t *testing.T) {
 	for _, left := range [][]string{nil, {"a"}} {
 		s := &shop{indexes: left, nsOf: func(indexes []string) float64 { return 50e6 / float64(1+len(indexes)) }}
 		// Of A B B A A B, the first three and the fifth exist.
-		kept := map[string]float64{"index-1-01-A": 50e6, "index-1-02-B": 25e6, "index-1-03-B": 25.1e6, "index-1-05-A": 50.1e6}
+		kept := map[string]float64{"index-1-01-A": 50e6, "index-1-02-B": 25e6, "index-1-03-B": 25.1e6,
+			"index-1-05-A": 50.1e6}
 		trial := &Trial{Database: s, Times: 3, Say: func(string) {}, Kept: func(name string) bool { return kept[name] > 0 }}
 		trial.Run = func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
 			if ns := kept[name]; ns > 0 {
@@ -171,7 +172,8 @@ func TestProofGoesOn(t *testing.T) {
 		if left != nil {
 			want = []string{"drop a", "create a"}
 		}
-		if err != nil || !proofs[0].Kept || !proofs[0].Built || proofs[0].Order != "ABBAAB" || !slices.Equal(s.done, want) ||
+		if err != nil || !proofs[0].Kept || !proofs[0].Built || proofs[0].Order != "ABBAAB" || !slices.Equal(s.done,
+			want) ||
 			!slices.Equal(s.indexes, []string{"a"}) {
 			t.Errorf("left %q: %+v, %v, done %q, there %q", left, proofs, err, s.done, s.indexes)
 		}
@@ -289,7 +291,8 @@ func TestRareStatements(t *testing.T) {
 				return w
 			}
 			p := s.proveOne(t)
-			if p.Kept != c.kept || !c.kept && !strings.HasPrefix(p.Why.String(), "no verdict: statements that write to book") {
+			if p.Kept != c.kept || !c.kept && !strings.HasPrefix(p.Why.String(),
+				"no verdict: statements that write to book") {
 				t.Errorf("kept %v: %s", p.Kept, p.Why)
 			}
 		})
@@ -325,7 +328,8 @@ func TestOthersDontHideTheGain(t *testing.T) {
 				return w
 			}
 			p := s.proveOne(t)
-			if p.Kept != c.kept || p.Change.High >= 0 || !c.kept && !strings.HasPrefix(p.Why.String(), "other statements of book pay") {
+			if p.Kept != c.kept || p.Change.High >= 0 || !c.kept && !strings.HasPrefix(p.Why.String(),
+				"other statements of book pay") {
 				t.Errorf("kept %v: %s", p.Kept, p.Why)
 			}
 		})

@@ -135,7 +135,8 @@ func TestIndexThatHarmsWritersIsNotKept(t *testing.T) {
 	const read = "select count(*) from entry where tag = 'nobody'"
 	for _, c := range []struct{ name, write string }{
 		{"typed", "insert into entry (tag, note) select md5(random()::text) || md5(g::text), 'n' from generate_series(1, 10000) g"},
-		{"unexplained", "insert into entry (tag, note) select coalesce(md5(random()::text), 'x') || g, 'n' from jsonb_array_elements_text(jsonb_build_array('a', 'b')) j, generate_series(1, 10000) g"},
+		{"unexplained",
+			"insert into entry (tag, note) select coalesce(md5(random()::text), 'x') || g, 'n' from jsonb_array_elements_text(jsonb_build_array('a', 'b')) j, generate_series(1, 10000) g"},
 		{"function", "select fill_plainly(10000)"},
 		{"dynamic", "select fill(10000)"},
 		{"do", "do $$ begin insert into entry (tag, note) select md5(random()::text) || md5(g::text), 'n' from generate_series(1, 10000) g; end $$"},

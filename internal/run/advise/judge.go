@@ -54,7 +54,8 @@ func (a *attempt) judge() {
 		p.Why = message.New("proof.unsure", message.Nested("figures", figures))
 	}
 	if len(p.Worse) > 0 {
-		p.Why = message.Sentences(p.Why, message.New("proof.slower", message.Text("operations", strings.Join(p.Worse, ", "))))
+		p.Why = message.Sentences(p.Why, message.New("proof.slower", message.Text("operations", strings.Join(p.Worse,
+			", "))))
 	}
 }
 
@@ -209,8 +210,8 @@ const (
 	harmed
 )
 
-// rowNs and ginRowNs are upper bounds of what one more index costs for a row that is written, ns. Chosen: ten times what
-// the largest cost in a B-tree and in a GIN index on an idle machine.
+// rowNs and ginRowNs are upper bounds of what one more index costs for a row that is written, ns. Chosen: ten times
+// what the largest cost in a B-tree and in a GIN index on an idle machine.
 const (
 	rowNs    = 100e3
 	ginRowNs = 1e6

@@ -14,6 +14,7 @@ import (
 	"brunt/internal/inspect/servers"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
+	"brunt/internal/plan"
 	"brunt/internal/plan/workload"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
@@ -30,6 +31,7 @@ type Live struct {
 	Inspected    []string // --inspect
 	Brief        bool     // see inspect.Load
 	ExecuteDML   bool     // --inspect-writes
+	Profile      bool     // --inspect-profile
 	Page         string   // host:port of the live page
 }
 
@@ -43,6 +45,7 @@ type live struct {
 	processes *process.Watch
 	ofTargets bool
 	named     []process.Target
+	auto      *plan.Target // what --inspect auto asks; nil for nothing
 	profiles  *profile.Watch
 	dir       string
 	sinks     []measure.Sink
@@ -134,6 +137,9 @@ func (f *Live) profiled() (all []*profile.Source, err error) {
 func (f *Live) inspectors() (*inspect.Watch, error) {
 	var list []inspect.Inspector
 	for _, text := range f.Inspected {
+		if text == servers.Auto {
+			continue
+		}
 		i, err := servers.Parse(text)
 		if err != nil {
 			return nil, exitcode.Usage(fmt.Errorf("--inspect: %w", err))
@@ -141,7 +147,7 @@ func (f *Live) inspectors() (*inspect.Watch, error) {
 		list = append(list, i)
 	}
 	w := inspect.NewWatch(list)
-	w.Writes, w.Brief = f.ExecuteDML, f.Brief
+	w.Writes, w.Profile, w.Brief = f.ExecuteDML, f.Profile, f.Brief
 	return w, nil
 }
 
@@ -149,6 +155,7 @@ func (f *Live) inspectors() (*inspect.Watch, error) {
 // returns an error if a server can't be inspected.
 func (l *live) start(run *record.Run, dir string) error {
 	l.dir = dir
+	l.inspectTarget(run)
 	if err := l.database.Start(run); err != nil {
 		return &target.UnreachableError{Err: err}
 	}
@@ -174,6 +181,20 @@ func (l *live) start(run *record.Run, dir string) error {
 			record.Warning{ID: "watch-record", Text: message.New("watch-none", message.Text("error", err.Error()))})
 	}
 	return nil
+}
+
+// inspectTarget adds the servers that the load goes to to those that are inspected, for --inspect auto.
+func (l *live) inspectTarget(run *record.Run) {
+	if l.auto == nil {
+		return
+	}
+	list, err := servers.Target(l.auto, run.Targets)
+	for _, i := range list {
+		l.database.Suggest(i)
+	}
+	if err != nil {
+		l.database.Warn(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
 }
 
 // finish adds to the record what was observed, and what couldn't be exported.

@@ -23,8 +23,8 @@ func (r *Result) weak() bool {
 		r.AchievedPerS >= clearlyShort*r.OfferedPerS
 }
 
-// unconvincing returns the load of a zone's upper end if it has failed only once, and maybe by chance; 0 otherwise. It is
-// tried again at once, so that the search isn't anchored by one bad trial.
+// unconvincing returns the load of a zone's upper end if it has failed only once, and maybe by chance; 0 otherwise. It
+// is tried again at once, so that the search isn't anchored by one bad trial.
 func (s *Search) unconvincing(z *zone) float64 {
 	if z.high == nil || z.high.fails != 1 || z.high.generator {
 		return 0
@@ -37,8 +37,8 @@ func (s *Search) unconvincing(z *zone) float64 {
 	return 0
 }
 
-// doubt returns a load above a bracket that is tried because the bracket is doubtful: response times at its lower end are
-// far below their limit, and all failures above it may be due to chance. It returns 0 if there is no doubt.
+// doubt returns a load above a bracket that is tried because the bracket is doubtful: response times at its lower end
+// are far below their limit, and all failures above it may be due to chance. It returns 0 if there is no doubt.
 func (s *Search) doubt(z *zone) float64 {
 	low := s.last(z.low.n, verdict.Pass)
 	if low == nil || !(low.Strain > 0 && low.Strain < relaxed) || z.high.generator || z.high.n >= s.o.Max {

@@ -30,10 +30,10 @@ type Outcome struct {
 	Dir string      // the bundle
 	Run *record.Run // judged
 	// AnsweredInTime is how many of the offered arrivals got a good answer while the schedule of the load ran, or soon
-	// after it: arrivals that were in flight when it ended count up to the greatest value of the first half of Outstanding,
-	// because any load has some in flight at any time, and bursts have more. (If the backlog grows steadily, this is
-	// its median.) Answers to arrivals of the warm-up make up for arrivals still in flight at the end, and
-	// no more: the number never exceeds the offered arrivals, less those that failed or were given up.
+	// after it: arrivals that were in flight when it ended count up to the greatest value of the first half of
+	// Outstanding, because any load has some in flight at any time, and bursts have more. (If the backlog grows steadily,
+	// this is its median.) Answers to arrivals of the warm-up make up for arrivals still in flight at the end, and no
+	// more: the number never exceeds the offered arrivals, less those that failed or were given up.
 	AnsweredInTime uint64
 	// Outstanding is, at the end of each interval of the load without warm-up and drain, how many arrivals
 	// were due and not answered.

@@ -8,8 +8,8 @@ import (
 	"brunt/internal/judge/verdict"
 )
 
-// apart reports whether the verdicts of a cell's runs alone tell it apart from another one: it failed in all of them, and
-// the other in none, or the other way round.
+// apart reports whether the verdicts of a cell's runs alone tell it apart from another one: it failed in all of them,
+// and the other in none, or the other way round.
 func (c *CellLog) apart(o *CellLog) bool {
 	const fewest = 2
 	n, m := len(c.Verdicts), len(o.Verdicts)
@@ -41,8 +41,8 @@ func (c *CellLog) sumUpOperations(runs []*Outcome) {
 	}
 }
 
-// judgeOperations finds the operations that are slower in a cell than in the best one. A figure over all operations hides
-// them if they are few.
+// judgeOperations finds the operations that are slower in a cell than in the best one. A figure over all operations
+// hides them if they are few.
 func (m *MatrixLog) judgeOperations() {
 	best := &m.Cells[m.Best]
 	type compared struct {

@@ -107,7 +107,8 @@ func (m *MatrixLog) operations(l units.Language) []cell.Table {
 				continue
 			}
 			x := &c.Operations[k]
-			one := cell.Text(l.Figure(units.Latency(float64(x.P50Ns))) + " (" + l.Figure(units.Latency(float64(x.P95Ns))) + ")")
+			one := cell.Text(l.Figure(units.Latency(float64(x.P50Ns))) + " (" + l.Figure(units.Latency(float64(x.P95Ns))) +
+				")")
 			if slices.Contains(c.Slower, o.Name) {
 				one.Mark = cell.Bad
 			}

@@ -158,8 +158,8 @@ func TestSearchWithAHiccup(t *testing.T) {
 	}
 }
 
-// A trial that fails by chance, far below the limit of response times, is repeated at once and doesn't anchor the search.
-// If it fails twice, the maximum is tried above.
+// A trial that fails by chance, far below the limit of response times, is repeated at once and doesn't anchor the
+// search. If it fails twice, the maximum is tried above.
 func TestSearchIsNotAnchoredByChance(t *testing.T) {
 	for _, bad := range []int{1, 2} {
 		for _, at := range []float64{1, 4} { // the first trial, and one of the rise
@@ -194,8 +194,9 @@ func TestSearchOfNonsenseEnds(t *testing.T) {
 		s := walk(t, o, func(tr Trial) Result {
 			k = (k*7919 + 13) % 104729
 			v := []string{verdict.Pass, verdict.Fail, verdict.Invalid}[k%3]
-			return Result{Trial: tr, Verdict: v, OfferedPerS: tr.N * 100, AchievedPerS: float64(k % 5000), ServiceNs: float64(k),
-				Strain: record.Figure(k%30) / 10, Waited: float64(k%2) / 2}
+			return Result{Trial: tr, Verdict: v, OfferedPerS: tr.N * 100, AchievedPerS: float64(k % 5000),
+				ServiceNs: float64(k),
+				Strain:    record.Figure(k%30) / 10, Waited: float64(k%2) / 2}
 		})
 		b := s.Bracket()
 		if b.TrialsDone > 14 || b.Lower > 0 && b.Upper > 0 && b.Lower >= b.Upper {
@@ -458,11 +459,12 @@ func TestEnoughOperationsForAQuantile(t *testing.T) {
 		n          float64
 		want       time.Duration
 	}{
-		"p95 of 50/s":                    {[]plan.Threshold{quantile(95)}, 1, 2 * time.Second},
-		"p95 of 5/s":                     {[]plan.Threshold{quantile(95)}, 0.1, 20 * time.Second},
-		"the strictest":                  {[]plan.Threshold{quantile(50), quantile(99), quantile(95)}, 1, 10 * time.Second},
-		"the base line's p95":            {nil, 1, 2 * time.Second},
-		"no quantile":                    {[]plan.Threshold{{Rule: metric.Rule{Metric: "errors", Aggregate: "rate"}}}, 1, 0},
+		"p95 of 50/s":         {[]plan.Threshold{quantile(95)}, 1, 2 * time.Second},
+		"p95 of 5/s":          {[]plan.Threshold{quantile(95)}, 0.1, 20 * time.Second},
+		"the strictest":       {[]plan.Threshold{quantile(50), quantile(99), quantile(95)}, 1, 10 * time.Second},
+		"the base line's p95": {nil, 1, 2 * time.Second},
+		"no quantile": {[]plan.Threshold{{Rule: metric.Rule{Metric: "errors", Aggregate: "rate"}}}, 1,
+			0},
 		"the greatest of all is no such": {[]plan.Threshold{quantile(100)}, 1, 0},
 		"an n that isn't known":          {[]plan.Threshold{quantile(95)}, 0, 0},
 	} {

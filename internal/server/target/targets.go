@@ -30,6 +30,10 @@ func Targets(p *plan.Plan) ([]protocol.Target, error) {
 			return nil, err
 		}
 	}
+	way, err := t.Way.Compile()
+	if err != nil {
+		return nil, err
+	}
 	var out []protocol.Target
 	for _, a := range addresses {
 		if port != "" {
@@ -40,7 +44,7 @@ func Targets(p *plan.Plan) ([]protocol.Target, error) {
 		out = append(out, protocol.Target{
 			Address: a, User: t.User, Password: t.Password, Database: t.Database,
 			TLS: secure, Options: t.Options,
-			ConnectTimeout: p.Settings.ConnectTimeout,
+			ConnectTimeout: p.Settings.ConnectTimeout, Way: way,
 		})
 	}
 	return out, nil

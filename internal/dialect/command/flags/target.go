@@ -35,6 +35,7 @@ type Target struct {
 	Database     string
 	Options      []string // name=value
 	TLS          plan.TLS
+	Way          plan.Way
 	Seed         uint64
 }
 
@@ -142,6 +143,10 @@ func (t *Target) apply(p *plan.Plan, stdin io.Reader, stderr io.Writer) error {
 	override(t.Given, "user", &to.User, t.User)
 	override(t.Given, "database", &to.Database, t.Database)
 	override(t.Given, "seed", &p.Seed, t.Seed)
+	if len(t.Way.Resolve) > 0 {
+		to.Way.Resolve = t.Way.Resolve
+	}
+	to.Way.Via, to.Way.Announce = cmp.Or(t.Way.Via, to.Way.Via), cmp.Or(t.Way.Announce, to.Way.Announce)
 	if t.TLS != (plan.TLS{}) {
 		t.TLS.Enabled = true
 		to.TLS = t.TLS

@@ -165,7 +165,8 @@ func TestFailuresAreOneLine(t *testing.T) {
 		{"command", "plan: plan.yml\nsteps:\n  - prepare: {commands: [\"echo bad thing >&2; exit 3\"]}\n",
 			`campaign.yml:3:26: command "echo bad thing >&2; exit 3" failed: exit status 3: bad thing; see `},
 		{
-			"service that ends", "plan: plan.yml\nservice: {run: \"echo no port >&2; exit 1\", ready: [{exec: \"false\"}], within: 5s}\nsteps:\n  - search: {}\n", "the service ended by itself: exit status 1: no port; see "},
+			"service that ends",
+			"plan: plan.yml\nservice: {run: \"echo no port >&2; exit 1\", ready: [{exec: \"false\"}], within: 5s}\nsteps:\n  - search: {}\n", "the service ended by itself: exit status 1: no port; see "},
 		{"service that isn't ready",
 			"plan: plan.yml\nservice: {run: sleep 100, ready: [{url: \"http://127.0.0.1:1/\"}], within: 300ms}\nsteps:\n  - search: {}\n", "the service isn't ready after 300 ms: Get "},
 		{"no database", "plan: plan.yml\ninspect: pg=postgres://127.0.0.1:1/x\nsteps:\n  - fix: {sql: [plan.yml]}\n",
@@ -229,7 +230,8 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	if _, err := Begin(p, options(dir)); err == nil || !strings.Contains(err.Error(), "holds a campaign already") {
 		t.Errorf("a second campaign after the first: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, FileName), []byte("plan: plan.yml\nsteps: [{prepare: {}}, {prepare: {}}]\n"),
+	if err := os.WriteFile(filepath.Join(dir, FileName),
+		[]byte("plan: plan.yml\nsteps: [{prepare: {}}, {prepare: {}}]\n"),
 		0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +294,8 @@ func TestUselessCampaigns(t *testing.T) {
 		"analysis of nothing": {"plan: plan.yml\nsteps: [{analyse: {at: 1}}]\n", "add inspect: pg=DSN"},
 		"at the maximum of nothing": {"plan: plan.yml\nsteps: [{reliability: {at: maximum}}]\n",
 			"no search comes before it"},
-		"no such figure": {"plan: plan.yml\n" + changed + "steps: [{matrix: {at: 1, grid: {A: [1, 2]}, by: response.q95}}]\n",
+		"no such figure": {"plan: plan.yml\n" + changed +
+			"steps: [{matrix: {at: 1, grid: {A: [1, 2]}, by: response.q95}}]\n",
 			`"response.q95" is no figure to compare settings by`},
 		"no such figure, at the end": {"plan: plan.yml\n" + changed +
 			"steps: [{search: {}}, {matrix: {grid: {A: [1, 2]}, by: p95}}]\n", `"p95" is no figure`},
@@ -402,8 +405,9 @@ func TestSummaryAtEightyColumns(t *testing.T) {
 			Why: []message.Message{message.New("verdict.broken", message.Text("threshold", "response.p(95) < 300ms"),
 				message.Ns("value", 423e6))}}},
 		{Number: 3, Kind: campaignfile.StepMatrix,
-			Matrix: &program.MatrixLog{Options: program.MatrixOptions{N: 13, By: "response.p(95)", Tolerance: .05}, Cells: cells,
-				Best: 0, Advised: 1}},
+			Matrix: &program.MatrixLog{Options: program.MatrixOptions{N: 13, By: "response.p(95)", Tolerance: .05},
+				Cells: cells,
+				Best:  0, Advised: 1}},
 	}}
 	for l, wants := range map[units.Language][]string{
 		units.English: {"and doesn't sustain N = 13.28 (452/s): out of trials.", "does not hold: it is 423 ms.",

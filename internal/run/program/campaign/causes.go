@@ -50,11 +50,14 @@ func (d *document) appendix() {
 
 // titles are findings in words.
 var titles = map[string]string{
-	"seq-scan": "Missing index", "sort-limit": "Missing index for an order", "misestimate": "Wrong estimate of the planner",
-	"spill": "Sorting or hashing on disk", "foreign-key-index": "Foreign key without an index", "unused-index": "Unused index",
-	"hot-rows": "Waiting for rows", "connections": "Connections", "pool-too-small": "Too few connections in the pool",
+	"seq-scan": "Missing index", "sort-limit": "Missing index for an order",
+	"misestimate": "Wrong estimate of the planner",
+	"spill":       "Sorting or hashing on disk", "foreign-key-index": "Foreign key without an index",
+	"unused-index": "Unused index",
+	"hot-rows":     "Waiting for rows", "connections": "Connections", "pool-too-small": "Too few connections in the pool",
 	"idle-in-transaction": "Open transactions without work", "bloat": "Dead rows", "stale-statistics": "Old statistics",
-	"cache-misses": "Data doesn't fit into the cache", "deep-offset": "Reading what is skipped", "count-star": "Counting all rows",
+	"cache-misses": "Data doesn't fit into the cache", "deep-offset": "Reading what is skipped",
+	"count-star": "Counting all rows",
 	"n-plus-one": "One statement for each row", "hidden-scan": "A trigger or function that reads too much",
 	"stampede": "The same computed several times at once", "lock-across-call": "A lock held across a call",
 	"outside-database": "Waiting outside the database",
@@ -82,9 +85,10 @@ func (d *document) causes() cell.Table {
 			x := &proofs[i]
 			proven, mark := d.say("tried, and dropped: %s", program.Brief(x.Why.In(d.l))), cell.Plain
 			if x.Kept {
-				proven, mark = d.say("kept")+": "+d.measuredChange(x), cell.Good
+				proven, mark = d.say("kept")+": "+strings.ReplaceAll(d.measuredChange(x), "\u00a0", " "), cell.Good
 			}
-			row(d.say("Missing index"), d.slowStatements(x), d.say("index on %s (%s)", x.Table, join(x.Columns)), proven, mark)
+			row(d.say("Missing index"), d.slowStatements(x), d.say("index on %s (%s)", x.Table, join(x.Columns)), proven,
+				mark)
 		}
 	}
 	for _, f := range d.findings(mostCauses) {
@@ -92,7 +96,8 @@ func (d *document) causes() cell.Table {
 		if f.Statement != "" {
 			about = d.named(d.textOf(f.Statement, f.Subject))
 		}
-		row(d.titleOf(f.ID)+": "+about, sentence(f.Evidence.In(d.l)), sentence(f.Advice.In(d.l)), d.say("not tried"), cell.Plain)
+		row(d.titleOf(f.ID)+": "+about, sentence(f.Evidence.In(d.l)), sentence(f.Advice.In(d.l)), d.say("not tried"),
+			cell.Plain)
 	}
 	return t
 }
@@ -165,12 +170,14 @@ func (d *document) tiles() (out page.Tiles) {
 	note := d.say("by the search; not held")
 	if held != nil && held.confirms() && held.Trial.Verdict == verdict.Pass && same(held.Trial.N, n) {
 		note = d.say("held for %s", wording{d.l}.span(held.Trial.LastsNs))
-		out = append(out, page.Tile{Label: "p95", Figure: cell.Time(float64(held.Trial.P95Ns)), Note: d.say("at this load")})
+		out = append(out, page.Tile{Label: "p95", Figure: cell.Time(float64(held.Trial.P95Ns)),
+			Note: d.say("at this load")})
 	}
-	out = append(page.Tiles{{Label: d.say("maximum"), Figure: cell.Rate(rate), Note: "N = " + d.l.Figure(program.Scale(n)) + "; " + note}}, out...)
+	out = append(page.Tiles{{Label: d.say("maximum"), Figure: cell.Rate(rate), Note: "N = " +
+		d.l.Figure(program.Scale(n)) + "; " + note}}, out...)
 	searches := d.ofKind(campaignfile.StepSearch)
 	if len(searches) > 1 && m > 0 && changed(d.results) {
-		low, high := risen(searches[0].Search, searches[len(searches)-1].Search, m, n)
+		low, high := d.risen(searches[0].Search, searches[len(searches)-1].Search, m, n)
 		out = append(out, page.Tile{Label: d.say("before the fixes"), Figure: cell.Rate(d.profileRate() * m),
 			Note: d.say("now %s times", d.ratio(n/m, low, high))})
 	}
@@ -243,15 +250,17 @@ func (d *document) loadChart() (chart, bool) {
 		title, y, limit = d.say("Response time by load, as a share of its limit"), svg.Axis{Unit: "share", Log: true}, 1
 	}
 	if limitNs > 0 || highest > 0 && !relative {
-		series = append(series, svg.Series{Name: d.say("limit"), X: []float64{least, most}, Y: []float64{limit, limit}, Color: 7})
+		series = append(series, svg.Series{Name: d.say("limit"), X: []float64{least, most}, Y: []float64{limit, limit},
+			Color: 7})
 	}
 	return chart{id: "overview-load", title: title, wide: true,
-		svg: svg.Lines(svg.Frame{Title: title, X: svg.Axis{Label: d.say("asked"), Unit: "per_s", Log: most > 20*least}, Y: y,
-			Language: d.l}, series, nil)}, true
+		svg: svg.Lines(svg.Frame{Title: title, X: svg.Axis{Label: d.say("asked"), Unit: "per_s", Log: most > 20*least},
+			Y:     y,
+			Width: halfWidth, Language: d.l}, series, nil)}, true
 }
 
-// limitNs returns the limit of the 95th percentile of all operations, ns; 0 if the plan has none. relative reports whether
-// there are no thresholds at all.
+// limitNs returns the limit of the 95th percentile of all operations, ns; 0 if the plan has none. relative reports
+// whether there are no thresholds at all.
 func (d *document) limitNs() (ns float64, relative bool) {
 	load := d.profile()
 	if load == nil {

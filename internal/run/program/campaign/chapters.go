@@ -279,7 +279,7 @@ func (d *document) serverSettings(runs []*record.Run) []cell.Table {
 				Note: d.say("that differ from the defaults"), Columns: []cell.Column{{Head: d.say("setting"), Left: true},
 					{Head: d.say("value"), Left: true}, {Head: d.say("default"), Left: true}}}
 			for _, s := range in.Settings {
-				t.Add(cell.Texts(s.Name, s.Value, s.Default)...)
+				t.Add(cell.Texts(s.Name, d.l.Figure(units.Setting(s.Value)), d.l.Figure(units.Setting(s.Default)))...)
 			}
 			return []cell.Table{t}
 		}

@@ -2,10 +2,12 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/inspect/observe"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
@@ -26,7 +28,7 @@ func (p *Program) check(runs bool, valid func(*plan.Plan) error) error {
 		texts []string
 		check func(text string) error
 	}{
-		{"inspect", []string{p.Inspect}, func(text string) error { _, err := servers.Parse(text); return err }},
+		{"inspect", []string{p.Inspect}, servers.Check},
 		{"watch", p.Watch, func(text string) error { _, err := observe.Parse(text); return err }},
 		{"addresses", p.Addresses, nil},
 	}
@@ -159,6 +161,15 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 			s.sends() && s.Kind != campaignfile.StepSearch && s.Kind != campaignfile.StepMatrix,
 			advises || s.Advisor
 	}
+	if c.Inspect != "" && asks && !c.advisable() {
+		if err := c.others(advises); err != nil {
+			return err
+		}
+		if err := servers.Reach(ctx, c.expand(c.Inspect)); err != nil {
+			return fmt.Errorf("inspect: %w", &UnreachableError{err})
+		}
+		return nil
+	}
 	if c.Inspect != "" && asks {
 		counts, builds, err := servers.Lacks(ctx, c.expand(c.Inspect))
 		// If the load itself sends statements, the advisor knows them without the server's statistics.
@@ -172,6 +183,24 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 			return fmt.Errorf("inspect: the advisor can't work: %s", builds)
 		case !counts.IsZero():
 			c.o.Say("inspect: %s", counts)
+		}
+	}
+	return nil
+}
+
+// advisable reports whether the campaign's server takes SQL and gives advice about indexes.
+func (c *Campaign) advisable() bool { return servers.Advises(c.expand(c.Inspect)) }
+
+// others returns an error for steps that need a database, if the campaign inspects another kind of server. Analyses,
+// connections and all steps that only send loads work with any kind.
+func (c *Campaign) others(advises bool) error {
+	if advises {
+		return errors.New("inspect: there is no advice about indexes for this kind of server; apply fixes by commands " +
+			"(fix: {advisor: false, commands: […]})")
+	}
+	for i := range c.Steps {
+		if s := &c.Steps[i]; len(s.SQL) > 0 {
+			return fmt.Errorf("%s: this kind of server takes no sql; use commands", s.At)
 		}
 	}
 	return nil

@@ -30,7 +30,8 @@ func withDefaults(s *campaignfile.Step) {
 		s.N, s.WarmUp, s.Duration = cmp.Or(s.N, 1), cmp.Or(s.WarmUp, 5*time.Second), cmp.Or(s.Duration, time.Minute)
 	case campaignfile.StepMatrix:
 		s.WarmUp, s.Duration = cmp.Or(s.WarmUp, 10*time.Second), cmp.Or(s.Duration, time.Minute)
-		s.Repetitions, s.Tolerance, s.By = cmp.Or(s.Repetitions, 3), cmp.Or(s.Tolerance, 0.05), cmp.Or(s.By, "response.p(95)")
+		s.Repetitions, s.Tolerance, s.By = cmp.Or(s.Repetitions, 3), cmp.Or(s.Tolerance, 0.05), cmp.Or(s.By,
+			"response.p(95)")
 	case campaignfile.StepDocument:
 		if len(s.Languages) == 0 {
 			s.Languages = []string{"en"}

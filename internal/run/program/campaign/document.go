@@ -138,7 +138,8 @@ func (d *document) note() string {
 func (d *document) html(w io.Writer) error {
 	p := &page.Document{Language: d.l, Title: d.title(), When: d.when(), Foot: "brunt " + d.header.Brunt}
 	if note := d.note(); note != "" {
-		p.Blocks = append(p.Blocks, page.Banner{Text: note, Mark: cell.Warn})
+		p.Blocks = append(p.Blocks, page.Banner{Text: d.say("These figures are no results"), Mark: cell.Warn,
+			Reasons: []string{d.program.Note().In(d.l)}})
 	}
 	for i := range d.parts {
 		one := &d.parts[i]
@@ -151,7 +152,7 @@ func (d *document) html(w io.Writer) error {
 		}
 		var row page.Row
 		for _, c := range one.charts {
-			block := page.Chart{ID: c.id, Title: c.title, Note: c.note, SVG: c.svg}
+			block := page.Chart{ID: c.id, Title: c.title, Note: c.note, SVG: c.svg, Compact: c.wide}
 			if c.wide {
 				p.Blocks = append(p.Blocks, block)
 				continue

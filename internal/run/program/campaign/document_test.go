@@ -27,6 +27,12 @@ func confirmed(number, round int, n float64) Result {
 		Trial: program.Trial{N: n}, Verdict: verdict.Pass, LastsNs: 3600e9, AskedPerS: n * 10, Offered: 36000}}
 }
 
+// failedAt adds a hold that failed to a confirmation.
+func failedAt(r Result, n float64) Result {
+	r.Holds = []program.Result{{Trial: program.Trial{N: n}, Verdict: verdict.Fail, AskedPerS: n * 10}, *r.Trial}
+	return r
+}
+
 // The effect of the fixes is given for the loads that were held, as a rise, a fall, or no difference.
 func TestWhatTheFixesBrought(t *testing.T) {
 	for _, c := range []struct {
@@ -34,11 +40,14 @@ func TestWhatTheFixesBrought(t *testing.T) {
 		results []Result
 		want    string
 	}{
-		{"a rise", []Result{searched(1, 0, 10), confirmed(2, 0, 8), searched(3, 1, 100), confirmed(4, 1, 80)},
-			"The maximum rose from 80.0/s to 800/s, 10.0 times."},
-		{"a fall", []Result{searched(1, 0, 10), confirmed(2, 0, 10), searched(3, 1, 10), confirmed(4, 1, 9.4)},
+		{"a rise", []Result{searched(1, 0, 10), confirmed(2, 0, 8), kept(3), searched(3, 1, 100), confirmed(4, 1, 80)},
+			"The maximum rose from 80.0/s to 800/s, 10.0 (7.77 … 12.9) times."},
+		{"a fall that isn't certain", []Result{searched(1, 0, 10), kept(2), searched(3, 1, 10), confirmed(4, 1, 9.4)},
+			"The maximum is the same within what is known of it: 100/s before, 94.0/s after."},
+		{"a fall", []Result{searched(1, 0, 10), confirmed(2, 0, 10), kept(3), searched(3, 1, 10), failedAt(confirmed(4, 1,
+			9.4), 9.7)},
 			"The maximum fell from 100/s to 94.0/s, by 6.00 %."},
-		{"neither", []Result{searched(1, 0, 10), searched(2, 1, 9.8)},
+		{"neither", []Result{searched(1, 0, 10), kept(2), searched(3, 1, 9.8)},
 			"The maximum is the same within what is known of it: 100/s before, 98.0/s after."},
 		{"once", []Result{searched(1, 0, 10), confirmed(2, 0, 8)}, ""},
 		{"nothing held before", []Result{searched(1, 0, 0), searched(2, 1, 10)}, ""},
@@ -66,7 +75,7 @@ func TestFirstSentence(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := &document{l: units.English, results: c.results, program: &Program{Campaign: &campaignfile.Campaign{}}}
 			p := d.overview()
-			if len(p.paragraphs) != 1 || !strings.HasPrefix(p.paragraphs[0], c.want) {
+			if len(p.paragraphs) == 0 || !strings.HasPrefix(p.paragraphs[0], c.want) {
 				t.Errorf("%q, want %q", p.paragraphs, c.want)
 			}
 		})

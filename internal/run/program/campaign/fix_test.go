@@ -33,7 +33,8 @@ tables_schema:
       - {name: author, type: String, range: [10, 24]}
     primary_keys: [id]
 queries:
-  - {name: by author, sql: "select * from book where author = $1", params: [{type: Reference, table: book, column: author}], rate: 50}
+  - {name: by author, sql: "select * from book where author = $1", params: [{type: Reference, table: book,
+	column: author}], rate: 50}
 `
 
 // TestKilledInTheAdvisorsFix kills a campaign while the server builds an index for it, which the server continues, and

@@ -40,7 +40,7 @@ func (d *document) gain(searches []*Result) bool {
 		if a, b := first.PerS(m), last.PerS(n); a > 0 && b > 0 {
 			t := cell.Table{ID: "gain-maximum", Title: d.say("MAXIMUM"),
 				Columns: []cell.Column{{Left: true}, {Head: d.say("before")}, {Head: d.say("after")}, {Head: d.say("times")}}}
-			low, high := risen(first, last, m, n)
+			low, high := d.risen(first, last, m, n)
 			t.Add(cell.Text("N"), cell.Text(d.l.Figure(program.Scale(m))), cell.Text(d.l.Figure(program.Scale(n))),
 				d.times(n, m, low, high))
 			t.Add(cell.Text(d.say("rate")), cell.Rate(a), cell.Rate(b), d.times(b, a, low, high))
@@ -86,28 +86,50 @@ func (d *document) rise() string {
 	first, last := searches[0].Search, searches[len(searches)-1].Search
 	a, b := first.PerS(m), last.PerS(n)
 	rates := []any{d.l.Figure(units.Rate(a)), d.l.Figure(units.Rate(b))}
-	switch unclear := 1 + max(first.Bracket.Width(), last.Bracket.Width(), first.Options.Width); {
+	low, high := d.risen(first, last, m, n)
+	unclear := 1 + max(first.Bracket.Width(), last.Bracket.Width(), first.Options.Width)
+	switch {
 	case !changed(d.results) && max(a, b) > min(a, b)*unclear:
 		return d.say("Nothing was changed between the searches, and they found different maxima, %s/s and %s/s: the maximum isn't known better than this.", rates...)
-	case b > a*unclear:
-		low, high := risen(first, last, m, n)
+	case b > a*unclear && low > 1:
 		return d.say("The maximum rose from %s/s to %s/s, %s times.", append(rates, d.ratio(b/a, low, high))...)
-	case a > b*unclear:
+	case a > b*unclear && high > 0 && high < 1:
 		return d.say("The maximum fell from %s/s to %s/s, by %s.", append(rates, d.l.Figure(units.Fraction(1-b/a)))...)
 	}
 	return d.say("The maximum is the same within what is known of it: %s/s before, %s/s after.", rates...)
 }
 
-// risen returns the interval of the ratio of two maxima m and n, by how well the searches know them: each lies between
-// what was held or passed and the lowest load that failed. An end is 0 if it isn't known.
-func risen(first, last *program.SearchLog, m, n float64) (low, high float64) {
-	if first.Bracket.Upper > 0 {
-		low = n / max(first.Bracket.Upper, m)
+// risen returns the interval of the ratio of two maxima m and n, by how well they are known: each lies between what was
+// held or passed and the lowest load that failed, in a search or a hold. An end is 0 if it isn't known.
+func (d *document) risen(first, last *program.SearchLog, m, n float64) (low, high float64) {
+	before, after := d.failedAbove(first, m, 0), d.failedAbove(last, n, 1)
+	if before > 0 {
+		low = n / before
 	}
-	if last.Bracket.Upper > 0 {
-		high = max(last.Bracket.Upper, n) / m
+	if after > 0 {
+		high = after / m
 	}
 	return low, high
+}
+
+// failedAbove returns the lowest N above n that failed in a search or in a confirmation of its round, or 0 if none did.
+// A round of 1 stands for all later rounds.
+func (d *document) failedAbove(s *program.SearchLog, n float64, round int) (lowest float64) {
+	if s.Bracket.Upper > n {
+		lowest = s.Bracket.Upper
+	}
+	for i := range d.results {
+		r := &d.results[i]
+		if min(r.Round, 1) != round || !r.confirms() {
+			continue
+		}
+		for k := range r.Holds {
+			if h := &r.Holds[k]; h.Verdict == verdict.Fail && h.N > n && (lowest == 0 || h.N < lowest) {
+				lowest = h.N
+			}
+		}
+	}
+	return lowest
 }
 
 // ratio formats a ratio with its interval, whose ends are 0 if they aren't known.
@@ -141,8 +163,8 @@ func spreadOf(b *record.Bounds) spread {
 	return spread(math.Log(float64(b.High)/float64(b.Low)) / 2)
 }
 
-// around returns the interval of the ratio of two independent figures: the squares of the half widths of their logarithms
-// add up.
+// around returns the interval of the ratio of two independent figures: the squares of the half widths of their
+// logarithms add up.
 func around(ratio float64, a, b spread) (low, high float64) {
 	if a == 0 || b == 0 {
 		return 0, 0
@@ -223,8 +245,10 @@ func (d *document) responses(before, after *measured) cell.Table {
 			of     func(*record.Operation) record.Ns
 			within func(*record.Within) *record.Bounds
 		}{
-			{func(o *record.Operation) record.Ns { return o.Response.P50Ns }, func(w *record.Within) *record.Bounds { return w.P50 }},
-			{func(o *record.Operation) record.Ns { return o.Response.P95Ns }, func(w *record.Within) *record.Bounds { return w.P95 }},
+			{func(o *record.Operation) record.Ns { return o.Response.P50Ns },
+				func(w *record.Within) *record.Bounds { return w.P50 }},
+			{func(o *record.Operation) record.Ns { return o.Response.P95Ns },
+				func(w *record.Within) *record.Bounds { return w.P95 }},
 		} {
 			x, y := took(a, f.of), took(b, f.of)
 			faster := cell.None()
@@ -246,7 +270,8 @@ func (d *document) responses(before, after *measured) cell.Table {
 		}
 	}
 	row(cell.Text(d.say("all")).Marked(cell.Strong), &before.run.Total, &after.run.Total)
-	t.Add(cell.Text(d.say("bundle")), cell.None(), cell.None(), d.link(before.of, before.dir), d.link(after.of, after.dir))
+	t.Add(cell.Text(d.say("bundle")), cell.None(), cell.None(), d.link(before.of, before.dir), d.link(after.of,
+		after.dir))
 	return t
 }
 
@@ -298,7 +323,8 @@ func (d *document) compared(before, after *measured) cell.Table {
 	return t
 }
 
-// spreadOfMean returns the spread of a statement's mean time: 1.96 standard errors, relative to the mean (delta method).
+// spreadOfMean returns the spread of a statement's mean time: 1.96 standard errors, relative to the mean (delta
+// method).
 func spreadOfMean(s *record.Statement) spread {
 	const quantile = 1.96 // of the normal distribution, for 95 %
 	if s.Calls < 2 || s.MeanNs <= 0 {

@@ -104,8 +104,8 @@ const (
 	memoryGrowth  = 0.2 // of the first value
 )
 
-// growth returns how much the memory grew over all steps, bytes, and whether it still grows at the end. The growth within
-// a single run may be hidden: a garbage collector lets memory grow only when its threshold is reached.
+// growth returns how much the memory grew over all steps, bytes, and whether it still grows at the end. The growth
+// within a single run may be hidden: a garbage collector lets memory grow only when its threshold is reached.
 func (m *memory) growth() (bytes float64, grows bool) {
 	values := slices.DeleteFunc(slices.Clone(m.bytes), math.IsNaN)
 	if len(values) < memorySamples {
@@ -127,9 +127,10 @@ func (d *document) memoryText() string {
 			continue
 		}
 		lasts := time.Duration(m.unixNs[len(m.unixNs)-1] - m.unixNs[0])
-		parts = append(parts, d.say("The memory of %s grew by %s in %s and %s requests, %s for each, over all steps together: look for a leak.",
-			m.source, d.figure(bytes, "bytes"), d.l.Figure(units.Span(lasts)), d.figure(m.requests, "count"),
-			d.figure(bytes/max(m.requests, 1), "bytes")))
+		parts = append(parts,
+			d.say("The memory of %s grew by %s in %s and %s requests, %s for each, over all steps together: look for a leak.",
+				m.source, d.figure(bytes, "bytes"), d.l.Figure(units.Span(lasts)), d.figure(m.requests, "count"),
+				d.figure(bytes/max(m.requests, 1), "bytes")))
 	}
 	return strings.Join(parts, " ")
 }
@@ -156,8 +157,9 @@ func (d *document) memory() {
 		return
 	}
 	title := d.say("Memory over all steps")
-	p := part{id: "memory", title: title, charts: []chart{{id: "memory-chart", wide: true, svg: svg.Lines(svg.Frame{Title: title,
-		X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "bytes"}, Language: d.l}, series, nil)}}}
+	p := part{id: "memory", title: title, charts: []chart{{id: "memory-chart", wide: true,
+		svg: svg.Lines(svg.Frame{Title: title,
+			X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "bytes"}, Width: halfWidth, Language: d.l}, series, nil)}}}
 	text := d.memoryText()
 	if text == "" {
 		text = d.say("No watched process's memory kept growing over the steps.")

@@ -9,8 +9,8 @@ import (
 	"brunt/internal/run/program/campaign/campaignfile"
 )
 
-// overview is the first page: the maximum that was held, one chart of the load against the response time, the causes with
-// their evidence and remedies, and what limits the target now.
+// overview is the first page: the maximum that was held, one chart of the load against the response time, the causes
+// with their evidence and remedies, and what limits the target now.
 func (d *document) overview() part {
 	p := part{id: "overview", title: d.say("Summary"), tiles: d.tiles()}
 	if held := d.heldMaximum(); held != "" {

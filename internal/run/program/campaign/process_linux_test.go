@@ -109,9 +109,11 @@ func TestSettingsThatAreSecrets(t *testing.T) {
 	addr := serve(t)
 	file := files(t, `plan: plan.yml
 settings: {DB_PASSWORD: s3cretword, POOL: 3}
-service: {run: "echo with $DB_PASSWORD and token: $API_TOKEN; echo $DB_PASSWORD > given; exec sleep 1000", ready: [{exec: "test -s given"}]}
+service: {run: "echo with $DB_PASSWORD and token: $API_TOKEN; echo $DB_PASSWORD > given; exec sleep 1000",
+	ready: [{exec: "test -s given"}]}
 steps:
-  - matrix: {cells: [{API_TOKEN: t0kenOne, POOL: 1}, {API_TOKEN: t0kenTwo, POOL: 2}], at: 1, repetitions: 2, warm_up: 0, duration: 1s}
+  - matrix: {cells: [{API_TOKEN: t0kenOne, POOL: 1}, {API_TOKEN: t0kenTwo, POOL: 2}], at: 1, repetitions: 2,
+	warm_up: 0, duration: 1s}
   - prepare: {commands: ["echo $DB_PASSWORD"]}
   - document: {}
 `, addr)
@@ -169,8 +171,9 @@ func TestFailuresHideSettings(t *testing.T) {
 		"a probe":   {says, "confirm: {at: 1}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := files(t, "plan: plan.yml\nsettings: {DB_PASSWORD: s3cretword}\nservice: {run: exec sleep 1000, within: 1s, "+
-				"ready: [{exec: "+row.ready+"}]}\nsteps: [{"+row.step+"}]\n", serve(t))
+			file := files(t,
+				"plan: plan.yml\nsettings: {DB_PASSWORD: s3cretword}\nservice: {run: exec sleep 1000, within: 1s, "+
+					"ready: [{exec: "+row.ready+"}]}\nsteps: [{"+row.step+"}]\n", serve(t))
 			p, err := parse(file)
 			if err != nil {
 				t.Fatal(err)

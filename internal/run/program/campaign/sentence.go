@@ -100,7 +100,8 @@ func (w wording) search(s *program.SearchLog) string {
 		return w.say("The service sustains %s and doesn't sustain %s: %s.", w.load(b.Lower, s.PerS(b.Lower)),
 			w.load(b.Upper, b.UpperPerS), w.say(b.End))
 	case b.Lower > 0:
-		return w.say("The service sustains %s; its maximum isn't known: %s.", w.load(b.Lower, s.PerS(b.Lower)), w.say(b.End))
+		return w.say("The service sustains %s; its maximum isn't known: %s.", w.load(b.Lower, s.PerS(b.Lower)),
+			w.say(b.End))
 	}
 	return w.say("No load was found that the service sustains: %s.", w.say(b.End))
 }
@@ -185,7 +186,8 @@ func (w wording) matrix(m *program.MatrixLog) string {
 	case m.Advised < 0:
 		return w.say("No settings keep the thresholds in all of their runs.")
 	case m.Best != m.Advised && !m.Passes(m.Best):
-		return w.say("The best doesn't keep the thresholds in all of its runs. The smallest that does: %s.", m.Cells[m.Advised].Settings)
+		return w.say("The best doesn't keep the thresholds in all of its runs. The smallest that does: %s.",
+			m.Cells[m.Advised].Settings)
 	case m.Alike && m.Failing() > 0:
 		return w.say("%d of the settings fail; the others can't be told apart. The smallest that pass: %s.", m.Failing(),
 			m.Cells[m.Advised].Settings)

@@ -139,7 +139,8 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 // bounds returns the options of a search step.
 func (s *Step) bounds() program.SearchOptions {
 	return program.SearchOptions{
-		Start: s.Start, Min: s.Min, Max: s.Max, Width: s.Width, Trials: s.Trials, Sessions: program.DefaultSearch().Sessions,
+		Start: s.Start, Min: s.Min, Max: s.Max, Width: s.Width, Trials: s.Trials,
+		Sessions:    program.DefaultSearch().Sessions,
 		MaxSessions: s.MaxSessions,
 	}
 }
@@ -201,7 +202,8 @@ func changed(results []Result) bool {
 
 // changed reports whether the step changed anything.
 func (f *Fix) changed() bool {
-	return len(f.Files)+len(f.Commands) > 0 || slices.ContainsFunc(f.proofs(), func(p record.Proof) bool { return p.Kept })
+	return len(f.Files)+len(f.Commands) > 0 || slices.ContainsFunc(f.proofs(),
+		func(p record.Proof) bool { return p.Kept })
 }
 
 // contradict reports whether two searches of the same target can't both be right: their brackets are further apart than

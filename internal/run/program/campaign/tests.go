@@ -36,6 +36,11 @@ func (d *document) tests() {
 		}
 		p.note = d.say("began %s, took %s; folder %s", r.Started.UTC().Format("2006-01-02 15:04:05 UTC"), d.took(r), r.ID)
 		p.paragraphs = append(p.paragraphs, r.Sentence(d.l))
+		if x := r.Contradicts; x != nil {
+			p.paragraphs = append(p.paragraphs, d.say(
+				"A first search of this step found N = %s, although nothing had been changed since the search before it, so it was made again.",
+				d.l.Figure(program.Scale(x.Bracket.Lower))))
+		}
 		switch {
 		case r.Search != nil:
 			d.searchPart(&p, r)
@@ -89,7 +94,8 @@ func (d *document) searchPart(p *part, r *Result) {
 		line("p95", func(t *program.Result) float64 { return float64(t.P95Ns) }),
 		line("p99", func(t *program.Result) float64 { return float64(t.P99Ns) }))
 	if lines := d.byOperation(r, points); len(lines) > 1 {
-		chartOf("operations", d.say("Response time (p95) of each operation by load"), svg.Axis{Unit: "ns", Log: true}, lines...)
+		chartOf("operations", d.say("Response time (p95) of each operation by load"), svg.Axis{Unit: "ns", Log: true},
+			lines...)
 	}
 	if slices.ContainsFunc(points, func(t program.Result) bool { return t.CPU > 0 }) {
 		chartOf("cpu", d.say("Cores of what was watched, by load"), svg.Axis{},
@@ -97,8 +103,8 @@ func (d *document) searchPart(p *part, r *Result) {
 	}
 }
 
-// lineOf returns a line over the loads of a search. Loads within the search's width of each other are one point, at their
-// median: between them, the line would only show noise.
+// lineOf returns a line over the loads of a search. Loads within the search's width of each other are one point, at
+// their median: between them, the line would only show noise.
 func lineOf(name string, s *program.SearchLog, points []program.Result, f func(*program.Result) float64) svg.Series {
 	out := svg.Series{Name: name, Dots: true}
 	for from := 0; from < len(points); {
@@ -164,7 +170,8 @@ func (d *document) runPart(p *part, r *Result) {
 	p.charts = append(p.charts, d.overTime(b, r.ID)...)
 	t := r.Trial
 	figures := cell.Table{ID: r.ID + "-figures", Title: d.say("FIGURES"), Columns: []cell.Column{
-		{Head: "N"}, {Head: d.say("asked")}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "n"}, {Head: "p50"},
+		{Head: "N"}, {Head: d.say("asked")}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "n"},
+		{Head: "p50"},
 		{Head: "p95"}, {Head: "p99"}, {Head: d.say("failed")}, {Head: d.say("verdict"), Left: true},
 		{Head: d.say("bundle"), Left: true},
 	}}
@@ -255,7 +262,8 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 	if len(in.Windows) > 0 {
 		all := in.Windows[0].Statements
 		for _, s := range all[:min(len(all), most)] {
-			statements.Add(cell.Count(uint64(s.Calls)), cell.Time(s.TotalNs), cell.Time(s.MeanNs), cell.Figure(s.Share, "share"),
+			statements.Add(cell.Count(uint64(s.Calls)), cell.Time(s.TotalNs), cell.Time(s.MeanNs), cell.Figure(s.Share,
+				"share"),
 				cell.Text(strings.Join(s.Operations, ", ")), cell.Text(d.named(s.Text)))
 		}
 	}
@@ -263,7 +271,8 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 		Columns: []cell.Column{{Head: d.say("class"), Left: true}, {Head: d.say("event"), Left: true},
 			{Head: d.say("sessions")}, {Head: "%"}}}
 	for _, w := range in.Activity.Waits {
-		waits.Add(cell.Text(w.Class), cell.Text(w.Event), cell.Figure(w.Mean, cell.UnitNumber), cell.Figure(w.Share, "share"))
+		waits.Add(cell.Text(w.Class), cell.Text(w.Event), cell.Figure(w.Mean, cell.UnitNumber), cell.Figure(w.Share,
+			"share"))
 	}
 	missing := cell.Table{ID: id + "-missing", Title: d.say("NOT SEEN"), Columns: []cell.Column{
 		{Head: d.say("what couldn't be seen"), Left: true, Wrap: true}, {Head: d.say("remedy"), Left: true, Wrap: true}}}

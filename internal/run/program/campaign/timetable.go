@@ -148,8 +148,10 @@ func (p *Program) fewRequests(l units.Language, s *Step) string {
 	requests := func(d time.Duration) string {
 		return l.Figure(units.Count(uint64(rate*n*d.Seconds() + 0.5)))
 	}
-	return message.Label(l, "step %d: each run has about %s requests at N %s; the thresholds' quantiles need %s, so let a run take %s or more",
-		s.Number, requests(length), l.Figure(program.Scale(n)), requests(enough), l.Figure(units.Span(enough.Round(time.Second))))
+	return message.Label(l,
+		"step %d: each run has about %s requests at N %s; the thresholds' quantiles need %s, so let a run take %s or more",
+		s.Number, requests(length), l.Figure(program.Scale(n)), requests(enough),
+		l.Figure(units.Span(enough.Round(time.Second))))
 }
 
 // does describes what a step does.

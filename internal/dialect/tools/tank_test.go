@@ -1,0 +1,155 @@
+package tools_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"brunt/test/shell"
+)
+
+// tanked is a server that keeps its requests, and fails those below /bad.
+type tanked struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []string
+}
+
+func newTanked(t *testing.T) *tanked {
+	s := &tanked{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.requests = append(s.requests, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+r.Host+" "+string(body)))
+		s.mu.Unlock()
+		if strings.HasPrefix(r.URL.Path, "/bad") {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		_, _ = io.WriteString(w, `{"token": "abc", "items": [7, 8]}`)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// tank runs a configuration, in which ADDRESS is that of the server.
+func (s *tanked) tank(t *testing.T, config string, args ...string) (o shell.Outcome, phout []string) {
+	t.Helper()
+	folder := t.TempDir()
+	config = strings.NewReplacer("ADDRESS", s.Listener.Addr().String(), "FOLDER", folder).Replace(config)
+	path := filepath.Join(folder, "load.yaml")
+	shell.Put(t, path, config+"core: {artifacts_base_dir: "+folder+", artifacts_dir: out}\n")
+	o = shell.Run(t, "brunt tank", append([]string{"-c", path}, args...)...)
+	text, err := os.ReadFile(filepath.Join(folder, "out", "phout.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		phout = append(phout, strings.TrimSuffix(line, "\n"))
+	}
+	return o, phout
+}
+
+// column returns one column of a phout.
+func column(t *testing.T, phout []string, n int) string {
+	t.Helper()
+	var all []string
+	for _, line := range phout {
+		words := strings.Split(line, "\t")
+		if len(words) != 12 {
+			t.Fatalf("%q has %d columns", line, len(words))
+		}
+		all = append(all, words[n])
+	}
+	return strings.Join(all, " ")
+}
+
+func TestTankSendsItsList(t *testing.T) {
+	s := newTanked(t)
+	o, phout := s.tank(t, `
+phantom:
+  enabled: true
+  address: ADDRESS
+  load_profile: {load_type: instances, schedule: "const(1, 1s)"}
+  uris: [/a, /bad/x, /c]
+  headers: ["[Host: shop]", "[Connection: keep-alive]"]
+  autocases: 1
+  enum_ammo: true
+  loop: 2
+`, "--threshold", "errors < 50%")
+	if o.Code != 0 || !strings.Contains(o.Out, "Requests: 6\n") {
+		t.Errorf("exit %d: %s%s", o.Code, o.Out, o.Err)
+	}
+	if got, want := strings.Join(s.requests, ", "), "GET /a shop, GET /bad/x shop, GET /c shop, GET /a shop, "+
+		"GET /bad/x shop, GET /c shop"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := column(t, phout, 1); got != "_a#0 _bad#1 _c#2 _a#3 _bad#4 _c#5" {
+		t.Errorf("tags %s", got)
+	}
+	if got := column(t, phout, 11); got != "200 500 200 200 500 200" {
+		t.Errorf("codes %s", got)
+	}
+}
+
+func TestTankStopsByItself(t *testing.T) {
+	s := newTanked(t)
+	o, _ := s.tank(t, `
+phantom:
+  enabled: true
+  address: ADDRESS
+  load_profile: {load_type: rps, schedule: "const(20, 10m)"}
+  uris: [/bad]
+autostop: {autostop: ["http(5xx, 50%, 1s)"]}
+`)
+	if o.Code != 22 || !strings.Contains(o.Out, "Autostop: 5xx codes count higher than 50.0% for 1s") {
+		t.Errorf("exit %d: %s%s", o.Code, o.Out, o.Err)
+	}
+}
+
+func TestTankPlaysScenarios(t *testing.T) {
+	s := newTanked(t)
+	scenarios := shell.File(t, "scenarios.yaml", `
+requests:
+  - name: auth
+    method: POST
+    uri: /auth
+    body: '{{.source.v.user}}'
+    postprocessors:
+      - {type: var/jsonpath, mapping: {token: $.token, items: $.items}}
+  - name: order
+    uri: /order/{{.request.auth.postprocessor.token}}/{{.request.order.preprocessor.item}}
+    preprocessor: {mapping: {item: "request.auth.postprocessor.items[next]"}}
+  - {name: check, uri: /bad, postprocessors: [{type: assert/response, status_code: 200}]}
+  - {name: never, uri: /never}
+variable_sources: [{type: variables, name: v, variables: {user: me}}]
+scenarios:
+  - {name: s, requests: [auth, "order(2)", check, never]}
+`)
+	o, phout := s.tank(t, `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: http/scenario, target: ADDRESS}
+        ammo: {type: http/scenario, file: `+scenarios+`}
+        rps: {type: once, times: 2}
+        startup: {type: once, times: 1}
+`, "--threshold", "errors <= 100%")
+	if got, want := strings.Join(s.requests, ", "), "POST /auth 127.0.0.1 me, GET /order/abc/7 127.0.0.1, "+
+		"GET /order/abc/8 127.0.0.1, GET /bad 127.0.0.1, POST /auth 127.0.0.1 me, GET /order/abc/7 127.0.0.1, "+
+		"GET /order/abc/8 127.0.0.1, GET /bad 127.0.0.1"; got != want {
+		t.Errorf("got %s, want %s; exit %d", got, want, o.Code)
+	}
+	one := "s.auth s.order s.order s.check|__EMPTY__"
+	if got := column(t, phout, 1); got != one+" "+one {
+		t.Errorf("tags %s", got)
+	}
+	if got := column(t, phout, 10); got != "0 0 0 999 0 0 0 999" {
+		t.Errorf("net codes %s", got)
+	}
+}

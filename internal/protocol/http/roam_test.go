@@ -1,0 +1,73 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
+)
+
+// TestRoaming: requests that say where they go are sent there, over connections of their own.
+func TestRoaming(t *testing.T) {
+	site := func(name string) *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/end" {
+				w.Header().Set("Connection", "close")
+			}
+			_, _ = w.Write([]byte(name + r.URL.Path))
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	one, two := site("one"), site("two")
+	program := protocol.Program{Requests: []protocol.Request{{Name: "x", Verb: protocol.HTTP,
+		Params:  []gen.Kind{gen.String, gen.String},
+		Web:     &protocol.Web{Method: "GET", Path: "/", Origin: "$1", Body: []byte("$2"), Raw: true},
+		Capture: []protocol.Capture{{Name: "body", Kind: gen.String}}}}}
+	d := New()
+	target := protocol.Target{Address: "127.0.0.1:1", ConnectTimeout: 10 * time.Second}
+	if _, ok := d.Takes(target, &program); ok {
+		t.Error("event loops take it")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c, err := d.Dial(ctx, target, &program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	do := func(origin, path string) (string, protocol.Class) {
+		args := make([]gen.Value, 2)
+		args[0].SetString(origin)
+		args[1].SetString("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n")
+		var reply protocol.Reply
+		c.Do(ctx, &program.Requests[0], args, &reply)
+		if reply.Fatal {
+			t.Error("the session is lost")
+		}
+		if len(reply.Captured) == 0 {
+			return "", reply.Class
+		}
+		return string(reply.Captured[0].B), reply.Class
+	}
+	for _, want := range []struct{ origin, path, body string }{
+		{one.URL, "/a", "one/a"}, {two.URL, "/b", "two/b"}, {one.URL, "/end", "one/end"}, {one.URL, "/c", "one/c"},
+	} {
+		if body, class := do(want.origin, want.path); body != want.body || class != protocol.OK {
+			t.Errorf("%s%s: %q, %v", want.origin, want.path, body, class)
+		}
+	}
+	gone := strings.TrimSuffix(two.URL, "/")
+	two.Close()
+	if _, class := do(gone, "/"); class != protocol.Connect && class != protocol.UnknownOutcome {
+		t.Errorf("a server that is gone: class %v", class)
+	}
+	if _, class := do("nowhere", "/"); class != protocol.Client {
+		t.Errorf("a request to nowhere: class %v", class)
+	}
+}

@@ -1,0 +1,146 @@
+package protocoltest_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/http"
+	"brunt/internal/protocol/socket"
+	"brunt/test/testserver"
+)
+
+// tunnels is an HTTP proxy for CONNECT. It returns its URL.
+func tunnels(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	serve := func(c net.Conn) {
+		defer c.Close()
+		r := bufio.NewReader(c)
+		req, err := nethttp.ReadRequest(r)
+		if err != nil || req.Method != nethttp.MethodConnect {
+			return
+		}
+		to, err := net.Dial("tcp", req.Host)
+		if err != nil {
+			_, _ = io.WriteString(c, "HTTP/1.1 502 Bad Gateway\r\n\r\n")
+			return
+		}
+		defer to.Close()
+		_, _ = io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n")
+		go func() { _, _ = io.Copy(to, r) }()
+		_, _ = io.Copy(c, to)
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go serve(c)
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+// Sessions of every protocol take the target's way: a name that only --resolve knows, through a proxy.
+func TestWays(t *testing.T) {
+	for _, start := range []func(t *testing.T) subject{postgresSubject, redis2Subject, iprotoSubject, httpSubject,
+		etcdSubject} {
+		s := start(t)
+		t.Run(s.name, func(t *testing.T) {
+			q := &s.queries[0]
+			if q.adjust != nil {
+				q.adjust(&q.request)
+			}
+			program := &protocol.Program{Requests: []protocol.Request{q.request}}
+			target := s.target
+			_, port, err := net.SplitHostPort(target.Address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := "server.invalid:" + port
+			if target.Way, err = socket.ParseWay([]string{name + ":" + target.Address}, tunnels(t), ""); err != nil {
+				t.Fatal(err)
+			}
+			target.Address = name
+			codec, err := s.driver.Open(t.Context(), target, program)
+			if err != nil {
+				t.Fatalf("the codec: %v", err)
+			}
+			codec.Net.Close()
+			c, err := s.driver.Dial(t.Context(), target, program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			dead := target
+			dead.Way = &socket.Way{Resolve: target.Way.Resolve, Announce: 0}
+			dead.Way.Resolve = map[string]string{name: "127.0.0.1:1"}
+			if _, err := s.driver.Dial(t.Context(), dead, program); err == nil || strings.Contains(err.Error(), "\n") {
+				t.Errorf("a dead address: %v", err)
+			}
+		})
+	}
+}
+
+// nginx learns the client's address from the PROXY protocol, over TCP and over a Unix socket.
+func TestProxyProtocol(t *testing.T) {
+	folder := t.TempDir()
+	unix := filepath.Join(folder, "s")
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	announced := free.Addr().String()
+	free.Close()
+	server := testserver.Nginx(t, testserver.Locations(fmt.Sprintf(
+		"listen %s proxy_protocol;\nlisten unix:%s proxy_protocol;\n"+
+			"location /who { return 200 \"<$proxy_protocol_addr>\"; }",
+		announced, unix)))
+	program := &protocol.Program{Requests: []protocol.Request{{Name: "who", Verb: protocol.HTTP,
+		Web:     &protocol.Web{Method: "GET", Path: "/who"},
+		Capture: []protocol.Capture{{Name: "body", Kind: gen.String}}}}}
+	for name, c := range map[string]struct {
+		announce, address, to, want string
+	}{
+		"version 1":     {"v1", announced, "", "<127.0.0.1>"},
+		"version 2":     {"v2", announced, "", "<127.0.0.1>"},
+		"a Unix socket": {"v1", "nginx.invalid:80", unix, "<>"},
+		"none":          {"", server.Addr, "", "<>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := protocol.Target{Address: c.address}
+			var resolve []string
+			if c.to != "" {
+				resolve = []string{c.address + ":" + c.to}
+			}
+			var err error
+			if target.Way, err = socket.ParseWay(resolve, "", c.announce); err != nil {
+				t.Fatal(err)
+			}
+			conn, err := http.New().Dial(t.Context(), target, program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			var reply protocol.Reply
+			conn.Do(context.Background(), &program.Requests[0], nil, &reply)
+			if reply.Class != protocol.OK || string(reply.Captured[0].B) != c.want {
+				t.Errorf("%+v, body %q; want %q", reply.Failure, reply.Captured[0].B, c.want)
+			}
+		})
+	}
+}
