@@ -94,7 +94,7 @@ func postgresRows() []row {
 				openLoad(4, 20),
 			"create table place as select g as id, g % 50 as city, (g % 50) * 3 as country from generate_series(1, 80000) g",
 			"create index on place (city)", "create index on place (id)", analyzed),
-		postgresRow("hot-rows", "all transactions update one row and keep it for 5 ms", []string{"hot-rows"},
+		postgresRow("hot-rows", "all transactions update one row and keep it for 5 ms", []string{"hot-rows", "lock-across-call"},
 			`transactions:
   - name: sell
     statements:
