@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 
-	"brunt/internal/base/secret"
 	"brunt/internal/inspect/observe"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
