@@ -241,6 +241,7 @@ func sections() []section {
 		{"configuration", settingChapter, 2, one((*writer).configuration)},
 		{"total", figuresChapter, 2, one((*writer).totals)},
 		{"latency", figuresChapter, 3, one((*writer).latencies)},
+		{"streams", figuresChapter, 20, one((*writer).streams)},
 		{"distribution", figuresChapter, 4, one((*writer).histogram)},
 		{"phases", figuresChapter, 5, one((*writer).phases)},
 		{"adaptive", figuresChapter, 6, one((*writer).adaptive)},

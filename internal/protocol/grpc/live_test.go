@@ -125,10 +125,11 @@ func TestStreams(t *testing.T) {
 	}
 	defer c.Close()
 	if r := do(t, c, &p.Requests[0], protocoltest.Values(50)...); r.Class != protocol.OK || r.Rows != 50 ||
-		r.BytesIn < 5e6 {
+		r.BytesIn < 5e6 || r.Stream.Messages != 50 || r.Stream.FirstNs <= 0 || r.Stream.BetweenNs <= 0 {
 		t.Errorf("%d rows, %d bytes, %+v", r.Rows, r.BytesIn, r.Failure)
 	}
-	if r := do(t, c, &p.Requests[0], protocoltest.Values(0)...); r.Class != protocol.OK || r.Rows != 0 {
+	if r := do(t, c, &p.Requests[0], protocoltest.Values(0)...); r.Class != protocol.OK || r.Rows != 0 ||
+		r.Stream.Messages != 0 {
 		t.Errorf("an empty stream: %d rows, %+v", r.Rows, r.Failure)
 	}
 	if r := do(t, c, &p.Requests[1], protocoltest.Values("x")...); r.Class != protocol.OK || r.Captured[0].I != 3 {
