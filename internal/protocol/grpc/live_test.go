@@ -326,3 +326,16 @@ func TestDescribe(t *testing.T) {
 		t.Error("a server that isn't there is described")
 	}
 }
+
+// The health service is known although the server has no reflection.
+func TestHealthIsAlwaysKnown(t *testing.T) {
+	s := grpcserver.Start(t, grpcserver.Reflection())
+	r := request("x", 0, []string{"status"}, "{}")
+	r.RPC.Method = "grpc.health.v1.Health/Check"
+	p := program(r)
+	tiers(t, protocol.Target{Address: s.Addr}, p, func(t *testing.T, c protocol.Conn) {
+		if r := do(t, c, &p.Requests[0]); r.Class != protocol.OK || string(r.Captured[0].B) != "SERVING" {
+			t.Errorf("%+v, %s", r.Failure, r.Captured[0].B)
+		}
+	})
+}
