@@ -47,7 +47,7 @@ func newHistoryAdd(s *command.Env, store func() history.Store) *cobra.Command {
 			return compare.Refusal(err)
 		}
 		st := store()
-		if err := st.Add(e); err != nil {
+		if err := st.Add(e, anyway); err != nil {
 			return exitcode.Usage(err)
 		}
 		if commit {

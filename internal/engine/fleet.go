@@ -66,6 +66,7 @@ type FleetConfig struct {
 	OnDial           func(ns int64) // receives how long each connection took to open; safe for concurrent use; may be nil
 	RetryErrors      bool           // library tier: retry after every failure
 	RetryPause       time.Duration  // before a further attempt, ±20 %; 0 means 1 ms doubling
+	RetryWithin      time.Duration  // since the intended start; later failures aren't repeated; 0: no limit
 }
 
 // Grows reports whether sessions connect when the load needs them.
@@ -180,6 +181,12 @@ func (c *FleetConfig) ReportUnconnected(m *measure.Sample, index uint64) {
 // NewCursor returns the cursor of a session with a number from 0, with the configuration's rules for retries.
 func (c *FleetConfig) NewCursor(session int) workload.Cursor {
 	return c.Workload.NewCursor(session, workload.Rules{Retries: c.Retries, EveryFailure: c.RetryErrors})
+}
+
+// TooLate reports whether an attempt that failed at endNs must not be repeated, because the operation was meant to
+// start too long before.
+func (c *FleetConfig) TooLate(intendedNs, endNs int64) bool {
+	return c.RetryWithin > 0 && endNs-intendedNs > int64(c.RetryWithin)
 }
 
 // Fill sets the fields of a sample that come from the cursor of a finished operation.

@@ -53,15 +53,17 @@ func scheduled(phases []plan.Phase, first uint64, start int64, cfg Config) (sche
 		return s, nil
 	}
 	var segments []schedule.Segment
+	var exact []schedule.Exact
 	end := start
 	for i, p := range phases {
 		if end += int64(p.Duration); i < len(phases)-1 {
 			s.PhaseEnds = append(s.PhaseEnds, end)
 		}
-		segments = append(segments, schedule.Segment{DurationNs: int64(p.Duration), RateFrom: p.RateFrom, RateTo: p.RateTo})
+		segment, counted := p.Segment()
+		segments, exact = append(segments, segment), append(exact, counted)
 	}
 	var err error
-	s.Shape, err = schedule.NewShape(segments, left)
+	s.Shape, err = schedule.NewExactShape(segments, exact, left)
 	return s, err
 }
 

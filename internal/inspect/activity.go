@@ -12,6 +12,7 @@ import (
 const (
 	mostPoints  = 600
 	mostBlocked = 20
+	mostQueries = 5000
 	longText    = 300 // characters shown of a statement that waits for locks
 )
 
@@ -20,6 +21,7 @@ type Session struct {
 	Application, Address string
 	State                State
 	Class, Event         string // what an active session waits for; class "CPU" if for nothing
+	Query                string // the server's identifier of the statement that it executes; "" if unknown
 	Count                int
 	XactNs               int64 // age of its transaction; 0 if there is none
 	IdleNs               int64 // how long it has been idle in a transaction
@@ -41,17 +43,19 @@ type Activity struct {
 	waits     map[[2]string]int // number of active sessions by wait class and event, summed over samples
 	pools     map[[2]string]*pool
 	blocked   map[blocking]*blockedFor
+	atOnce    map[string]*record.AtOnce // by text; Share is a number of samples
 	points    []record.ActivityPoint
 	perPoint  int
 	replicas  map[string]*record.ReplicaLag
 	longestNs int64
+	byQuery   map[string]map[[2]string]int // active sessions by statement, and by wait class and event
 }
 
 // pool describes the connections of one application from one address, summed over samples.
 type pool struct {
-	total, active, inXact, allActive, max int
-	seen                                  int // number of samples that contained the pool
-	longestIdleNs                         int64
+	total, active, inXact, allActive, allBusy, max int
+	seen                                           int // number of samples that contained the pool
+	longestIdleNs                                  int64
 }
 
 type blocking struct{ waiting, holder, state, relation, lock string }
@@ -64,7 +68,8 @@ type blockedFor struct {
 // NewActivity returns an Activity without samples.
 func NewActivity() *Activity {
 	return &Activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{},
-		replicas: map[string]*record.ReplicaLag{}, perPoint: 1}
+		replicas: map[string]*record.ReplicaLag{}, perPoint: 1, byQuery: map[string]map[[2]string]int{},
+		atOnce: map[string]*record.AtOnce{}}
 }
 
 // Samples returns the number of samples so far.
@@ -90,6 +95,7 @@ func (a *Activity) Add(atNs int64, sessions []Session) {
 			p.active += s.Count
 			a.waits[[2]string{s.Class, s.Event}] += s.Count
 			classes[s.Class] += float64(s.Count)
+			a.query(s)
 		case IdleInTransaction:
 			p.inXact += s.Count
 			p.longestIdleNs = max(p.longestIdleNs, s.IdleNs)
@@ -107,9 +113,32 @@ func (a *Activity) Add(atNs int64, sessions []Session) {
 		if p.active == p.total {
 			all.allActive++
 		}
+		if p.active+p.inXact == p.total {
+			all.allBusy++
+		}
 	}
 	a.point(atNs, classes)
 }
+
+// query adds a session that is executing a statement.
+func (a *Activity) query(s *Session) {
+	if s.Query == "" {
+		return
+	}
+	waits := a.byQuery[s.Query]
+	if waits == nil {
+		if len(a.byQuery) >= mostQueries {
+			return
+		}
+		waits = map[[2]string]int{}
+		a.byQuery[s.Query] = waits
+	}
+	waits[[2]string{s.Class, s.Event}] += s.Count
+}
+
+// Executing returns the number of active sessions that were executing a statement, by wait class and event, summed over
+// samples.
+func (a *Activity) Executing(query string) map[[2]string]int { return a.byQuery[query] }
 
 // point adds a sample to the course over time. When the course is full, neighbouring points are merged in pairs,
 // and each point covers twice as many samples from then on.
@@ -154,6 +183,22 @@ func (a *Activity) Block(b record.Blocking) {
 	}
 	f.samples++
 	f.longestNs = max(f.longestNs, b.LongestNs)
+}
+
+// Together adds a statement that a sample found in several sessions, for longestNs in one of them.
+func (a *Activity) Together(text string, sessions int, longestNs int64) {
+	const most = 50
+	text = Shorten(text)
+	s := a.atOnce[text]
+	if s == nil {
+		if len(a.atOnce) == most {
+			return
+		}
+		s = &record.AtOnce{Text: text}
+		a.atOnce[text] = s
+	}
+	s.Share++
+	s.Max, s.LongestNs = max(s.Max, sessions), max(s.LongestNs, longestNs)
 }
 
 // Shorten cuts a text for display.
@@ -204,12 +249,21 @@ func (a *Activity) Record(generator func(application string) bool) record.Server
 	for key, p := range a.pools {
 		out.Clients = append(out.Clients, record.ClientPool{
 			Application: key[0], Address: key[1], Mean: float64(p.total) / n, Max: p.max, ActiveMean: float64(p.active) / n,
-			AllActive: float64(p.allActive) / float64(p.seen), InXact: float64(p.inXact) / n, LongestIdle: p.longestIdleNs,
+			AllActive: float64(p.allActive) / float64(p.seen),
+			AllBusy:   float64(p.allBusy) / float64(p.seen), InXact: float64(p.inXact) / n, LongestIdle: p.longestIdleNs,
 			Generator: generator(key[0]),
 		})
 	}
 	slices.SortFunc(out.Clients, func(x, y record.ClientPool) int {
 		return cmp.Or(cmp.Compare(y.Mean, x.Mean), cmp.Compare(x.Application, y.Application))
+	})
+	for _, s := range a.atOnce {
+		one := *s
+		one.Share /= n
+		out.AtOnce = append(out.AtOnce, one)
+	}
+	slices.SortFunc(out.AtOnce, func(x, y record.AtOnce) int {
+		return cmp.Or(cmp.Compare(y.Max, x.Max), cmp.Compare(x.Text, y.Text))
 	})
 	for b, f := range a.blocked {
 		out.Blocked = append(out.Blocked, record.Blocking{Waiting: b.waiting, Holder: b.holder, HolderState: b.state,

@@ -28,6 +28,12 @@ type Inspector interface {
 	Close()
 }
 
+// Profiler is an inspector that can sample which functions take the server's time.
+type Profiler interface {
+	// ProfileFunctions makes Begin start a profiler in the server, which isn't free of cost, and End stop it.
+	ProfileFunctions()
+}
+
 // Phase is a phase of the run's load.
 type Phase struct {
 	Name   string
@@ -37,6 +43,7 @@ type Phase struct {
 // Load describes the load to an inspector after the load has ended.
 type Load struct {
 	Operations []Operation
+	Brief      bool         // nothing is explained: statements are only counted and sessions sampled
 	Writes     bool         // whether statements that write may be executed, in transactions that are rolled back
 	Tell       func(string) // called with a text before something notable is done to the server; may be nil
 }
@@ -44,12 +51,15 @@ type Load struct {
 // Operation describes an operation of the plan, so that the statements it causes can be recognized.
 type Operation struct {
 	Name       string
-	Statements []string           // SQL as it was sent; empty if the load isn't SQL
-	Method     string             // of the HTTP request, if the operation is a single request; otherwise ""
-	Requests   []protocol.Request // what it may send, variants included; don't change them
-	BytesIn    float64            // of all answers
-	Done       float64            // number of finished executions, warm-up included
-	Uncertain  float64            // how far the executions may differ from Done due to retries, failures and interruptions
+	Statements []string            // SQL as it was sent; empty if the load isn't SQL
+	Method     string              // of the HTTP request, if the operation is a single request; otherwise ""
+	Requests   []*protocol.Request // what it may send, variants included; don't change them
+	BytesIn    float64             // of all answers
+	ServiceNs  float64             // mean time from the send of an execution to its end, warm-up included; 0 if unknown
+	Done       float64             // number of finished executions, warm-up included
+	Measured   float64             // number of finished executions without the warm-up
+	MeanNs     float64             // mean service time of these; 0 if unknown
+	Uncertain  float64             // how far the executions may differ from Done due to retries, failures and interruptions
 	// Arguments returns the arguments of a statement in the operation's execution with the given number (from 0),
 	// as texts; nil is null. ok is false if there is no such execution or its arguments aren't known in advance.
 	Arguments func(statement, execution int) (args []*string, ok bool)

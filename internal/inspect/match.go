@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -88,3 +90,16 @@ func methodOf(text string) string {
 	method := map[string]string{"INSERT": "POST", "UPDATE": "PUT", "DELETE": "DELETE"}[sqltext.FirstWord(text)]
 	return cmp.Or(method, "GET")
 }
+
+// Numeric reports whether the parameter with a number, from 0, of an operation's statement is sent as a number.
+func Numeric(o *Operation, statement string, n int) bool {
+	for _, r := range o.Requests {
+		if r.Verb == protocol.SQL && r.Text == statement {
+			return n < len(r.Params) && slices.Contains(numbers, r.Params[n])
+		}
+	}
+	return false
+}
+
+// numbers are the kinds of values that are sent as numbers.
+var numbers = []gen.Kind{gen.Bool, gen.Int, gen.Uint, gen.Float, gen.Decimal}

@@ -10,8 +10,8 @@ import (
 // tries limits how many operations of the load are searched for an execution.
 const tries = 100_000
 
-// operations describes the operations of a load. counts are their totals, by operation.
-func operations(w *workload.Workload, counts []measure.Counts) []Operation {
+// operations describes the operations of a load. counts and service are their totals, by operation.
+func operations(w *workload.Workload, counts []measure.Counts, service []serviceTime) []Operation {
 	if w == nil {
 		return nil
 	}
@@ -19,6 +19,9 @@ func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 	for k := range w.Operations {
 		o := &out[k]
 		o.Name = w.Operations[k].Name
+		if k < len(service) && service[k].n > 0 {
+			o.Measured, o.MeanNs = service[k].n, service[k].sumNs/service[k].n
+		}
 		if k < len(counts) {
 			c := &counts[k]
 			o.Done, o.BytesIn = float64(c.Done), float64(c.BytesIn)
@@ -27,7 +30,7 @@ func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 		steps := w.Operations[k].Steps
 		var of []int // indexes of the steps that are statements
 		for i := range steps {
-			o.Requests = append(o.Requests, *steps[i].Request)
+			o.Requests = append(o.Requests, steps[i].Requests()...)
 			switch r := steps[i].Request; {
 			case r.Verb == protocol.SQL:
 				o.Statements, of = append(o.Statements, r.Text), append(of, i)

@@ -34,6 +34,7 @@ type Readings struct {
 	Gauges func(kind, figure string) bool
 
 	first, last *Reading
+	seen        *Reading // the latest one, between snapshots
 	phases      []window
 	reset       bool
 }
@@ -45,18 +46,38 @@ type window struct {
 	counters   map[Object]map[string]float64
 }
 
-// Add adds the latest reading.
+// Add adds the latest reading. A phase may end there.
 func (r *Readings) Add(reading *Reading) {
+	r.Follow(reading)
+	r.last = reading
+}
+
+// Follow notes a reading between those of Add, to lose less if the server starts again or its counters are reset.
+func (r *Readings) Follow(reading *Reading) {
 	if r.first == nil {
-		r.first = reading
+		r.first, r.last = reading, reading
 	}
-	if r.last != nil && r.last.Epoch != reading.Epoch {
+	if before := r.seen; before != nil && anew(before, reading) {
 		// What was counted up to the restart is kept, from then on everything counts.
 		r.reset = true
-		r.phases = append(r.phases, r.between(r.first, r.last, Phase{restarted, false}))
-		r.first = &Reading{At: r.last.At, Epoch: reading.Epoch}
+		r.phases = append(r.phases, r.between(r.first, before, Phase{restarted, false}))
+		r.first = &Reading{At: before.At, Epoch: reading.Epoch}
+		r.last = r.first
 	}
-	r.last = reading
+	r.seen = reading
+}
+
+// anew reports whether the counting began anew between two readings.
+func anew(before, after *Reading) bool {
+	if before.Epoch != after.Epoch {
+		return true
+	}
+	for id, t := range after.Statements {
+		if t.Calls < before.Statements[id].Calls {
+			return true
+		}
+	}
+	return false
 }
 
 // restarted is the phase of what was counted in a phase before the server started again.
@@ -152,17 +173,46 @@ func (r *Readings) joined(all []window) window {
 	return out
 }
 
+// Together combines the readings of several servers, whose phases are the same. Statements and objects of the same
+// name are added up.
+func Together(all []*Readings) *Readings {
+	out := &Readings{}
+	for _, r := range all {
+		out.Gauges, out.reset = r.Gauges, out.reset || r.reset
+		for i, w := range r.phases {
+			if i == len(out.phases) {
+				out.phases = append(out.phases, w)
+				continue
+			}
+			sum := out.joined([]window{out.phases[i], w})
+			sum.phase, sum.took = w.phase, max(out.phases[i].took, w.took)
+			out.phases[i] = sum
+		}
+	}
+	return out
+}
+
 // Windows returns a window of the load without its warm-up and, if there are several phases, one for each of them.
 // Statements are matched with the operations of the load; see Match.
 func (r *Readings) Windows(operations []Operation, normal func(string) string) []record.ServerWindow {
+	return r.Matched(Match(r.Whole(), operations, normal))
+}
+
+// Whole returns the statements of the whole load, warm-up included.
+func (r *Readings) Whole() []record.Statement {
+	whole := r.joined(r.phases)
+	return whole.list()
+}
+
+// Matched returns the windows as Windows does, for statements that have been matched.
+func (r *Readings) Matched(matched Matches) []record.ServerWindow {
 	var load []window
 	for _, p := range r.phases {
 		if !p.phase.WarmUp {
 			load = append(load, p)
 		}
 	}
-	whole, all := r.joined(r.phases), r.joined(load)
-	matched := Match(whole.list(), operations, normal)
+	all := r.joined(load)
 	out := []record.ServerWindow{all.record(matched)}
 	if len(r.phases) > 1 {
 		for k := range r.phases {
@@ -223,7 +273,7 @@ func Rank(findings []record.Finding) {
 	rank := []string{record.Critical, record.Serious, record.Minor}
 	slices.SortStableFunc(findings, func(a, b record.Finding) int {
 		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)),
-			cmp.Compare(b.Share, a.Share))
+			cmp.Compare(max(b.Share, b.Effect), max(a.Share, a.Effect)))
 	})
 }
 

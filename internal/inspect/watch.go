@@ -25,19 +25,26 @@ const (
 	samplePeriod  = 200 * time.Millisecond
 	maxPeriod     = 10 * time.Second
 	costBound     = 100 // samples take at most 1/costBound of the time
+	fewSamples    = 4   // of which the shortest tells the cost
+	fewPeriods    = 4   // most between samples until there are so many
 )
 
 // Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
 // answers slowly delays nothing.
 type Watch struct {
-	Writes bool         // see Load.Writes
-	Tell   func(string) // see Load.Tell
+	Brief  bool // see Load.Brief
+	Writes bool // see Load.Writes
+	// Profile makes inspectors that can do it sample the server's functions; see Profiler.
+	Profile bool
+	Tell    func(string) // see Load.Tell
 
 	servers []*server
+	early   []record.Warning
 	stop    chan struct{} // closed to end the sampling
 	stopped bool
 	done    sync.WaitGroup
 	counts  []measure.Counts // totals of each operation so far
+	service []serviceTime    // of each operation so far, without warm-up
 }
 
 var _ measure.Sink = (*Watch)(nil)
@@ -45,6 +52,7 @@ var _ measure.Sink = (*Watch)(nil)
 // server is an inspected server with the state of its goroutine.
 type server struct {
 	inspector Inspector
+	optional  bool
 	intervals chan interval
 	begun     time.Time
 	phase     Phase
@@ -55,6 +63,9 @@ type server struct {
 	cost      record.InspectionCost
 	broken    error
 }
+
+// serviceTime is the sum of an operation's service times, ns, and their number.
+type serviceTime struct{ sumNs, n float64 }
 
 type interval struct {
 	phase          Phase
@@ -70,16 +81,41 @@ func NewWatch(inspectors []Inspector) *Watch {
 	return w
 }
 
+// Suggest adds a server that is inspected if it can be. If it can't, that is a warning.
+func (w *Watch) Suggest(i Inspector) {
+	w.servers = append(w.servers, &server{inspector: i, optional: true, intervals: make(chan interval, 4)})
+}
+
+// Warn adds a warning about servers that can't be inspected.
+func (w *Watch) Warn(why string) {
+	w.early = append(w.early, record.Notice("inspect-auto", message.Text("why", secret.Text(why))))
+	if w.Tell != nil {
+		w.Tell("--inspect auto: " + secret.Text(why))
+	}
+}
+
 // Start takes the first snapshots and starts sampling. It must be called right before the load starts. Its errors
 // are for the user.
 func (w *Watch) Start(run *record.Run) error {
-	for _, s := range w.servers {
+	all := w.servers
+	w.servers = nil
+	for k, s := range all {
+		if p, ok := s.inspector.(Profiler); ok && w.Profile {
+			p.ProfileFunctions()
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
 		err := s.inspector.Begin(ctx)
 		cancel()
-		if err != nil {
+		switch {
+		case err != nil && s.optional:
+			w.Warn(fmt.Sprintf("%s: %s", s.inspector.Name(), err))
+			s.inspector.Close()
+			continue
+		case err != nil:
+			w.servers = append(w.servers, all[k:]...)
 			return fmt.Errorf("inspect %s: %w", s.inspector.Name(), err)
 		}
+		w.servers = append(w.servers, s)
 		s.begun, s.phases = time.Now(), slices.Clone(run.Phases)
 		if len(run.Phases) > 0 {
 			s.phase = Phase{run.Phases[0].Name, run.Phases[0].WarmUp}
@@ -95,10 +131,14 @@ func (w *Watch) Interval(iv *measure.Interval) error {
 		return nil
 	}
 	for len(w.counts) < len(iv.Operations) {
-		w.counts = append(w.counts, measure.Counts{})
+		w.counts, w.service = append(w.counts, measure.Counts{}), append(w.service, serviceTime{})
 	}
 	for k := range iv.Operations {
-		w.counts[k].Add(&iv.Operations[k].Counts)
+		o := &iv.Operations[k]
+		w.counts[k].Add(&o.Counts)
+		if o.Service != nil && !iv.WarmUp {
+			w.service[k].sumNs, w.service[k].n = w.service[k].sumNs+o.Service.Sum(), w.service[k].n+float64(o.Service.Count())
+		}
 	}
 	for _, s := range w.servers {
 		select {
@@ -113,6 +153,7 @@ func (w *Watch) Interval(iv *measure.Interval) error {
 // progress, since cancelling them would cost the connection.
 func (s *server) run(stop <-chan struct{}) {
 	period := samplePeriod
+	var recent []time.Duration // how long the last samples took
 	timer := time.NewTimer(period)
 	defer timer.Stop()
 	for {
@@ -125,10 +166,21 @@ func (s *server) run(stop <-chan struct{}) {
 			took := s.timed(func(ctx context.Context) error {
 				return s.inspector.Sample(ctx, time.Since(s.begun))
 			})
-			period = min(max(samplePeriod, took*costBound), maxPeriod)
+			recent = append(recent[max(len(recent)-fewSamples+1, 0):], took)
+			period = nextPeriod(recent)
 			timer.Reset(period)
 		}
 	}
+}
+
+// nextPeriod returns the time until the next sample, by how long the last ones took. The shortest of them counts,
+// because on a busy machine the others mostly wait. A single long one isn't believed yet.
+func nextPeriod(recent []time.Duration) time.Duration {
+	most := maxPeriod
+	if len(recent) < fewSamples {
+		most = fewPeriods * samplePeriod
+	}
+	return min(max(samplePeriod, slices.Min(recent)*costBound), most)
 }
 
 // interval processes an interval. It detects the start of a new phase at the end of that phase's first interval, so
@@ -187,9 +239,9 @@ func (s *server) end(hard <-chan struct{}, about Load) (*record.Inspection, erro
 func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 	load *workload.Workload) ([]record.Inspection, []record.Warning) {
 	w.halt()
-	about := Load{Operations: operations(load, w.counts), Writes: w.Writes, Tell: w.Tell}
+	about := Load{Operations: operations(load, w.counts, w.service), Brief: w.Brief, Writes: w.Writes, Tell: w.Tell}
 	var out []record.Inspection
-	var warnings []record.Warning
+	warnings := w.early
 	for k, s := range w.servers {
 		if s.begun.IsZero() {
 			continue

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"brunt/internal/load/schedule"
 )
 
 // Load is a load that can replace that of a plan.
@@ -150,7 +152,9 @@ func Scale(p *Plan, n float64) error {
 	if p.Scaled > 0 {
 		factor = n / p.Scaled
 	}
+	p.Load = slices.Clone(p.Load)
 	for i := range p.Load {
+		p.Load[i].scaleTimes(factor)
 		p.Load[i].RateFrom *= factor
 		p.Load[i].RateTo *= factor
 		if a := p.Load[i].Adaptive; a != nil {
@@ -161,6 +165,36 @@ func Scale(p *Plan, n float64) error {
 	}
 	p.Scaled = n
 	return nil
+}
+
+// scaleTimes brings listed arrivals closer together.
+func (ph *Phase) scaleTimes(factor float64) {
+	if ph.Times == nil {
+		return
+	}
+	short := func(d time.Duration) time.Duration { return time.Duration(float64(d) / factor) }
+	ph.Times, ph.Duration = slices.Clone(ph.Times), max(short(ph.Duration), short(ph.Times[len(ph.Times)-1])+1)
+	for i := range ph.Times {
+		ph.Times[i] = short(ph.Times[i])
+	}
+}
+
+// Listed returns an open phase with the given arrivals, which must be ascending and before the phase's end.
+func Listed(name string, times []time.Duration, duration time.Duration) Phase {
+	rate := float64(len(times)) / duration.Seconds()
+	return Phase{Name: name, Kind: Open, Duration: duration, RateFrom: rate, RateTo: rate, Times: times}
+}
+
+// Segment returns the section of the load's shape that an open phase is.
+func (ph *Phase) Segment() (s schedule.Segment, e schedule.Exact) {
+	s = schedule.Segment{DurationNs: int64(ph.Duration), RateFrom: ph.RateFrom, RateTo: ph.RateTo}
+	if e.Whole = ph.Arrivals == "whole"; ph.Times != nil {
+		e.TimesNs = make([]int64, len(ph.Times))
+		for i, at := range ph.Times {
+			e.TimesNs[i] = int64(at)
+		}
+	}
+	return s, e
 }
 
 // Share turns p into the plan of worker k, from 0, of n that generate one load together. The worker gets its share of

@@ -33,8 +33,9 @@ type Plan struct {
 	Turns      []int // with ByTurn: indexes into Operations, used in order and repeated
 	Load       []Phase
 	Thresholds []Threshold
-	Faults     []Fault // faults injected during the load
-	Proxies    []Proxy // proxies between servers, for Faults
+	Faults     []Fault  // faults injected during the load
+	Proxies    []Proxy  // proxies between servers, for Faults
+	Inspect    []string // servers to inspect, as for --inspect: "auto", or "KIND=URL"; the flag overrides it
 	Account    Account
 	Verify     Verification
 	Registers  *Registers // check of contended keys during the load; nil: none
@@ -175,6 +176,7 @@ type Settings struct {
 	Reconnect   bool
 	RetryErrors bool          // retry after every failure, not only retryable ones (library tier)
 	RetryPause  time.Duration // pause before a retry, ±20 %; 0 means 1 ms doubling to 128 ms
+	RetryWithin time.Duration // no further attempt when so much has passed since the intended start; 0: no limit
 }
 
 // Account configures the analysis of outages; see package failover.
@@ -344,8 +346,13 @@ type Phase struct {
 	Duration time.Duration // closed: 0 means until Operations have been done
 	RateFrom float64       // open: operations per second at the start
 	RateTo   float64       // open: at the end; the rate changes linearly
-	Arrivals string        // open: "uniform" (default) or "poisson"
-	Sessions int           // closed: number of active sessions; 0 means all
+	// Arrivals is, of an open phase, "uniform" (default), "poisson" or "whole": uniform, but counted anew in the phase,
+	// which begins with an arrival and has a whole number of them.
+	Arrivals string
+	// Times are, if not nil, the arrivals of an open phase, from its start: ascending, and before its end. The rates are
+	// then their mean.
+	Times    []time.Duration
+	Sessions int // closed: number of active sessions; 0 means all
 	// SessionsOfAll is, with Share, Sessions of all workers.
 	SessionsOfAll int
 	Operations    uint64    // stop after this number of operations; 0 means no limit

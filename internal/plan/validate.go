@@ -140,6 +140,7 @@ func (c *checker) settings() {
 		key string
 		v   time.Duration
 	}{{"timeouts", s.OperationTimeout}, {"timeouts", s.ConnectTimeout}, {"retry_pause", s.RetryPause},
+		{"retry_within", s.RetryWithin},
 		{"drop_after", s.DropAfter},
 		{"interval", s.Interval}, {"timing_tolerance", s.TimingTolerance}, {"spin", s.Spin}} {
 		if d.v < 0 {

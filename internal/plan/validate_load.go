@@ -7,6 +7,7 @@ import (
 	"brunt/internal/base/suggest"
 	"brunt/internal/load/control"
 	"brunt/internal/load/keyspace"
+	"brunt/internal/load/schedule"
 	"brunt/internal/plan/metric"
 	"brunt/internal/protocol"
 )
@@ -50,7 +51,16 @@ func (c *checker) load() {
 }
 
 func (c *checker) openPhase(ph *Phase) {
-	c.oneOf(ph.At, "arrivals", ph.Arrivals, "uniform", "poisson")
+	c.oneOf(ph.At, "arrivals", ph.Arrivals, "uniform", "poisson", "whole")
+	if ph.Times != nil {
+		_, e := ph.Segment()
+		if err := schedule.CheckTimes(e.TimesNs, int64(ph.Duration)); err != nil || len(ph.Times) == 0 {
+			c.add(ph.At, "give ascending times from 0 to below the duration", "phase %q: %v", ph.Name, err)
+		}
+		if ph.Arrivals != "" || ph.Adaptive != nil || ph.Operations > 0 {
+			c.add(ph.At, "leave the rest out", "phase %q lists its arrivals", ph.Name)
+		}
+	}
 	for _, rate := range []float64{ph.RateFrom, ph.RateTo} {
 		if rate < 0 || !finite(rate) || rate > maxRatePerS {
 			c.add(ph.At, "give operations a second from 0 to 1e9", "phase %q has rate %v", ph.Name, rate)

@@ -29,6 +29,7 @@ type Proposal struct {
 const (
 	ProofHypothetical = "hypothetical" // by HypoPG
 	ProofBuilt        = "built"        // by building it in a transaction that was rolled back
+	ProofEstimated    = "estimated"    // from the number of rows that the planner expects
 )
 
 // Effect is how an index changes the cost of one statement.
@@ -51,7 +52,21 @@ type Proof struct {
 	// Response is the change of the mean response time of all operations, weighted by how often each was done. Without
 	// ServerTime it is the deciding metric and equals Change.
 	Response *ProofChange `json:"response,omitempty"`
-	Worse    []string     `json:"worse,omitempty"` // operations that are significantly slower
+	// Others is the change of the server's time for the other statements that use the table, which the index must not
+	// slow down; nil if there are none.
+	Others *ProofChange `json:"others,omitempty"`
+	// Statements are the statements whose plans the index changes, as measured.
+	Statements []ProofStatement `json:"statements,omitempty"`
+	Worse      []string         `json:"worse,omitempty"` // operations that are significantly slower
+}
+
+// ProofStatement is the server's own time for one call of a statement without an index and with it.
+type ProofStatement struct {
+	Statement string       `json:"statement"` // Statement.ID
+	Text      string       `json:"text"`
+	BeforeNs  float64      `json:"before_ns"`
+	AfterNs   float64      `json:"after_ns"`
+	Change    *ProofChange `json:"change,omitempty"` // nil if it can't be computed
 }
 
 // ProofChange is the relative change that an index causes, with its 95 % confidence interval over the runs. Value, Low
@@ -65,8 +80,8 @@ type ProofChange struct {
 
 // The metrics that decide whether an index is kept.
 const (
-	// ServerTime is the server's execution time of one call of the statements that the index concerns, weighted by how
-	// often each was called in all runs together.
+	// ServerTime is the server's execution time of one call of the statements whose plans the index changes, weighted by
+	// how often each was called in all runs together.
 	ServerTime = "server.time"
 	// ResponseTime is the mean response time. It is used for servers that keep no statement statistics.
 	ResponseTime = "response.avg"

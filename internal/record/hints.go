@@ -21,8 +21,8 @@ type Hint struct {
 	LengthNs  int64     `json:"length_ns"`       // of that interval
 	Metric    string    `json:"metric"`          // "p99" (ns), "throughput" (/s), "errors" (share), "generator" (ns)
 	Operation string    `json:"operation"`       // "all", or one operation's name
-	Kind      string    `json:"kind"`            // "step-up", "step-down", "pause", "recovery", "start-up"
-	From      float64   `json:"from"`            // median before, in the metric's unit
+	Kind      string    `json:"kind"`            // "step-up", "step-down", "pause", "recovery", "start-up", "periodic"
+	From      float64   `json:"from"`            // median before, in the metric's unit; of "periodic" the period, ns
 	To        float64   `json:"to"`              // median after
 	Ratio     float64   `json:"ratio,omitempty"` // to ÷ from; absent if from is 0
 }

@@ -71,6 +71,7 @@ type ServerActivity struct {
 	Waits       []Wait          `json:"waits,omitempty"`   // of active sessions, most frequent first
 	Clients     []ClientPool    `json:"clients,omitempty"` // most connections first
 	Blocked     []Blocking      `json:"blocked,omitempty"` // most samples first
+	AtOnce      []AtOnce        `json:"at_once,omitempty"` // long statements that ran several times at once
 	Points      []ActivityPoint `json:"points,omitempty"`  // over time, at most 600
 	Replicas    []ReplicaLag    `json:"replicas,omitempty"`
 	LongestXact int64           `json:"longest_transaction_ns,omitempty"` // age of the oldest open transaction seen
@@ -92,9 +93,18 @@ type ClientPool struct {
 	Max         int     `json:"max"`
 	ActiveMean  float64 `json:"active_mean"`
 	AllActive   float64 `json:"all_active_share"`                  // fraction of samples in which all of them were active
+	AllBusy     float64 `json:"all_busy_share,omitempty"`          // the same, or idle in a transaction
 	InXact      float64 `json:"idle_in_transaction_mean"`          // mean number of connections idle in a transaction
 	Generator   bool    `json:"generator,omitempty"`               // brunt's own sessions
 	LongestIdle int64   `json:"longest_idle_in_xact_ns,omitempty"` // longest time idle in a transaction
+}
+
+// AtOnce is a long statement that several sessions executed at the same time.
+type AtOnce struct {
+	Text      string  `json:"text"`
+	Max       int     `json:"max"`   // sessions that executed it at once
+	Share     float64 `json:"share"` // of the samples in which several did
+	LongestNs int64   `json:"longest_ns"`
 }
 
 // Blocking is a pair of statements of which one waited for a lock that the other held.
@@ -181,6 +191,7 @@ type Finding struct {
 	Advice    message.Message `json:"advice"`
 	Statement string          `json:"statement,omitempty"` // Statement.ID
 	Share     float64         `json:"share,omitempty"`     // fraction of the server's time that it concerns
+	Effect    float64         `json:"effect,omitempty"`    // fraction of its operation's response time, if that is known
 }
 
 // InspectionCost is what querying the server cost.

@@ -42,6 +42,26 @@ func TimeKinds() []string {
 		TimeServer, TimeUnknown}
 }
 
+// KnownSums returns ResponseSums if anything is known of what servers did in the responses, and nothing otherwise.
+func (r *Run) KnownSums() []ResponseSum {
+	if len(r.Processes) == 0 && !slices.ContainsFunc(r.Inspections, func(in Inspection) bool {
+		return len(in.ServerTimes) > 0
+	}) {
+		return nil
+	}
+	return r.ResponseSums()
+}
+
+// TimeName returns the name of a kind of time, as a label in English.
+func TimeName(kind string) string {
+	return map[string]string{
+		TimeOwnLag: "generator's lag", TimeSession: "waiting for a session", TimeNetwork: "network and kernel",
+		TimeExecuting: "executing", TimeCPUWait: "waiting for a CPU", TimeDisk: "waiting for the disk",
+		TimeLocks: "waiting for locks", TimeOther: "other waits", TimeServer: "in the server, not known for what",
+		TimeUnknown: "unknown",
+	}[kind]
+}
+
 // ResponseSum is the mean response time of an operation and its parts, which add up to it.
 type ResponseSum struct {
 	Operation string
@@ -84,8 +104,9 @@ func (r *Run) responseSum(o *Operation) ResponseSum {
 	if server != nil {
 		total := min(server.TotalNs, all.rest)
 		within := &adder{rest: total}
+		parts := r.splitCPU(server.Parts)
 		for _, kind := range TimeKinds() {
-			for _, p := range server.Parts {
+			for _, p := range parts {
 				if p.Kind == kind {
 					within.add(kind, p.Ns)
 				}
@@ -94,12 +115,47 @@ func (r *Run) responseSum(o *Operation) ResponseSum {
 		within.add(TimeServer, within.rest)
 		all.parts, all.rest = append(all.parts, within.parts...), all.rest-total
 	}
+	if server == nil && len(r.Processes) == 1 && r.alone(o) {
+		p, each := &r.Processes[0], float64(r.Processes[0].LengthNs)/float64(o.Done)
+		all.add(TimeExecuting, p.OnCPU*each)
+		all.add(TimeCPUWait, p.Queued*each)
+		all.add(TimeDisk, p.InDisk*each)
+	}
 	all.add(TimeNetwork, roundTripNs)
 	all.add(TimeUnknown, all.rest)
 	slices.SortStableFunc(all.parts, func(a, b TimePart) int {
 		return cmp.Compare(slices.Index(TimeKinds(), a.Kind), slices.Index(TimeKinds(), b.Kind))
 	})
 	return ResponseSum{Operation: o.Name, MeanNs: o.Response.MeanNs, Parts: all.parts}
+}
+
+// alone reports whether an operation is the only one that was done, so that what the server's process did was for it.
+func (r *Run) alone(o *Operation) bool {
+	for i := range r.Operations {
+		if other := &r.Operations[i]; other.Name != o.Name && other.Done > 0 {
+			return false
+		}
+	}
+	return o.Done > 0
+}
+
+// splitCPU divides the time in which servers could execute into the time on a CPU and the wait for one, in the
+// proportion that their processes on this machine had. If there are none, or the parts have this already, it returns
+// them unchanged.
+func (r *Run) splitCPU(parts []TimePart) []TimePart {
+	var cpu, queue float64
+	for i := range r.Processes {
+		cpu, queue = cpu+r.Processes[i].OnCPU, queue+r.Processes[i].Queued
+	}
+	at := slices.IndexFunc(parts, func(p TimePart) bool { return p.Kind == TimeExecuting })
+	known := slices.ContainsFunc(parts, func(p TimePart) bool { return p.Kind == TimeCPUWait })
+	if at < 0 || known || cpu+queue == 0 {
+		return parts
+	}
+	out := slices.Clone(parts)
+	waited := parts[at].Ns * queue / (cpu + queue)
+	out[at].Ns -= waited
+	return append(out, TimePart{TimeCPUWait, waited})
 }
 
 // serverTime returns the time of an operation in the servers, over all inspections that know it, and the shortest round

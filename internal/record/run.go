@@ -79,6 +79,7 @@ type Run struct {
 	Iterations  *Iterations  `json:"iterations,omitempty" merge:"fields"`
 	Inspections []Inspection `json:"inspections,omitempty" merge:"distinct"`
 	Processes   []Process    `json:"processes,omitempty" merge:"distinct"` // of servers on a machine of the run
+	Profiles    []Profile    `json:"profiles,omitempty" merge:"distinct"`  // of services
 	// Flags maps what advice may suggest to change to the flag or option that sets it in the command in use:
 	// "sessions", "rate", "loops", "threshold", "awake", and "engine", what drives the load with less of this machine.
 	// Entries for which the command has no option are absent.

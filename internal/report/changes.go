@@ -74,6 +74,8 @@ func (t *writer) hintWords(h *record.Hint) string {
 			"the generator itself stood still for %s (suspended, stopped or starved): what this interval shows is its own doing, not the server's", t.span(int64(h.To)))
 	case h.Kind == "pause":
 		return t.say("pause: nothing succeeded for %s, after %s before", t.span(h.LengthNs), t.rate(h.From))
+	case h.Kind == "periodic":
+		return t.say("periodic standstill: every %s, response times rise to %s", t.span(int64(h.From)), t.time(h.To))
 	case h.Kind == "recovery":
 		return t.say("recovery: operations succeed again, %s", t.rate(h.To))
 	}

@@ -57,6 +57,7 @@ func (b *builder) charts(r *Result) (out []page.Block) {
 	to = &machine
 	b.machineCharts(add, line, slots)
 	machine.Blocks = append(machine.Blocks, b.waitCharts(r, bands)...)
+	over.Blocks = append(over.Blocks, b.responseChart(r)...)
 	return []page.Block{over, machine}
 }
 

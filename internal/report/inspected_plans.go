@@ -135,8 +135,11 @@ func Advice(proofs []record.Proof, l units.Language) []cell.Table {
 	for i := range proofs {
 		p := &proofs[i]
 		how := t.say("tried with HypoPG")
-		if p.Proof == record.ProofBuilt {
+		switch p.Proof {
+		case record.ProofBuilt:
 			how = t.say("tried by building it")
+		case record.ProofEstimated:
+			how = t.say("estimated: HypoPG doesn't know such indexes, and --build builds them")
 		}
 		sign := cell.Text("+").Marked(cell.Accent)
 		if !p.Why.IsZero() {

@@ -165,6 +165,9 @@ func (t *writer) totals() cell.Table {
 	if all.Status != (measure.ByStatus{}) {
 		out.add(t.say("status"), cell.Text(t.statusLine(all.Status)), "")
 	}
+	if cause := t.cause(); cause != "" {
+		out.add(t.say("cause"), cell.Text(cause).Marked(cell.Warn), "")
+	}
 	if all.BytesIn > 0 && run.DurationNs > 0 {
 		perS := uint64(float64(all.BytesIn) / (float64(run.DurationNs) / 1e9))
 		out.add(t.say("received"), cell.Figure(float64(all.BytesIn), "bytes"), t.l.Figure(units.Size(perS)+"/s"))

@@ -14,9 +14,11 @@ func MariaDB(t TB, opts ...Option) *Server {
 	o := collect(opts)
 	o.password = cmp.Or(o.password, "brunt-test")
 	return launch(t, &spec{
-		name:    "MariaDB",
-		binary:  binary(t, "mariadbd", "mariadb-server"),
-		prepare: func(s *Server) error { return initMariaDB(s, binary(t, "mariadb-install-db", "mariadb-server")) },
+		name:   "MariaDB",
+		binary: binary(t, "mariadbd", "mariadb-server"),
+		prepare: func(s *Server) error {
+			return initMariaDB(s, binary(t, "mariadb-install-db", "mariadb-server"), o.statements)
+		},
 		arguments: func(s *Server) []string {
 			args := append(mariaDBOwner(), fmt.Sprintf("--port=%d", s.Port))
 			args = append([]string{"--no-defaults"}, args...)
@@ -33,16 +35,20 @@ func MariaDB(t TB, opts ...Option) *Server {
 	}, &Server{User: "brunt", Password: o.password, Database: "test"})
 }
 
-func initMariaDB(s *Server, install string) error {
+func initMariaDB(s *Server, install string, statements []string) error {
 	args := append([]string{"--no-defaults"}, mariaDBOwner()...)
 	args = append(args, "--datadir="+filepath.Join(s.Dir, "data"), "--auth-root-authentication-method=normal",
 		"--skip-test-db", "--skip-name-resolve")
 	if err := s.execute(install, args...); err != nil {
 		return err
 	}
+	more := ""
+	for _, text := range statements {
+		more += text + ";\n"
+	}
 	_, err := s.write("init.sql", fmt.Sprintf("CREATE DATABASE IF NOT EXISTS %s;\n"+
 		"CREATE USER IF NOT EXISTS '%s'@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO '%[2]s'@'%%' WITH GRANT OPTION;\n",
-		s.Database, s.User, s.Password))
+		s.Database, s.User, s.Password)+more)
 	return err
 }
 

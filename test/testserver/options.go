@@ -9,6 +9,7 @@ type options struct {
 	settings    []string
 	lua         string
 	content     []byte
+	statements  []string
 	locations   string
 	workers     int
 	connections int
@@ -34,6 +35,11 @@ func Settings(lines ...string) Option {
 // Lua runs a program in Tarantool before it listens, and again after Restart. The user exists already and has all
 // rights.
 func Lua(program string) Option { return func(o *options) { o.lua += program + "\n" } }
+
+// Start makes MariaDB execute statements each time that it starts.
+func Start(statements ...string) Option {
+	return func(o *options) { o.statements = append(o.statements, statements...) }
+}
 
 // Content sets the body of Nginx's response for "/" and "/index.html"; 612 bytes of text by default.
 func Content(body []byte) Option { return func(o *options) { o.content = body } }

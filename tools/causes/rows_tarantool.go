@@ -2,4 +2,96 @@
 
 package main
 
-func tarantoolRows() []row { return nil }
+import (
+	"fmt"
+
+	"brunt/test/testserver"
+)
+
+// tarantoolProgram creates the spaces and functions of the rows.
+const tarantoolProgram = `
+local fiber, clock = require('fiber'), require('clock')
+local s = box.schema.space.create('book', {if_not_exists = true})
+s:create_index('pk', {if_not_exists = true})
+for i = 1, 20000 do s:replace{i, i % 5000, 'book ' .. i} end
+box.execute([[CREATE TABLE IF NOT EXISTS sold (id INT PRIMARY KEY, book INT)]])
+for i = 1, 5000 do box.space.SOLD:replace{i, i % 700} end
+function get(id) return box.space.book:get(id) end
+function byowner(owner)
+	local n = 0
+	for _, t in box.space.book:pairs() do if t[2] == owner then n = n + 1 end end
+	return n
+end
+function compute(ms) local till = clock.monotonic() + ms / 1000 while clock.monotonic() < till do end return 1 end
+function rest(ms) fiber.sleep(ms / 1000) return 1 end
+function large(n) return string.rep('x', n) end
+function garbage(n) local all = {} for i = 1, n do all[i] = {tostring(i)} end return #all end
+`
+
+func tarantoolServer(more ...string) func(st *stage) *testserver.Server {
+	return func(st *stage) *testserver.Server {
+		return testserver.Tarantool(st.tb, testserver.Lua(tarantoolProgram), testserver.Settings(more...))
+	}
+}
+
+func tarantoolFlags(more ...string) func(sc *scene) []string {
+	return func(sc *scene) []string {
+		s := sc.server
+		return append([]string{"--proto", "iproto", "-a", s.Addr, "-u", s.User,
+			"--inspect", fmt.Sprintf("tarantool=tarantool://%s:%s@%s", s.User, s.Password, s.Addr)}, more...)
+	}
+}
+
+// tarantoolRow is a row of Tarantool.
+func tarantoolRow(cause, planted string, want []string, plan string, more ...string) row {
+	return row{System: "tarantool", Cause: cause, Planted: planted, Want: want, Server: "tarantool",
+		Start: tarantoolServer(), Plan: plan, Flags: tarantoolFlags(more...)}
+}
+
+// call is the YAML of a call with its parameters.
+func call(name, function, params string) string {
+	return fmt.Sprintf("  - name: %s\n    call: %s\n    params: [%s]\n", name, function, params)
+}
+
+func tarantoolRows() []row {
+	const key = "{type: Integer, range: [1, 20000]}"
+	number := func(n int) string { return fmt.Sprintf("{type: Integer, range: [%d, %d]}", n, n) }
+	get := call("get", "get", key) + "    weight: 40\n"
+	some := call("get", "get", key) + "    weight: 8\n"
+	profiled := "--inspect-profile"
+	full := tarantoolRow("msg-max", "each of 30 requests waits 200 ms, and net_msg_max is 20", []string{"msg-max"},
+		"queries:\n"+call("rest", "rest", number(200))+openLoad(60, 120))
+	full.Server, full.Start = "narrow tarantool", tarantoolServer("net_msg_max = 20")
+	memory := tarantoolRow("memory", "rows fill 96 % of memtx_memory", []string{"memory"},
+		"queries:\n"+call("get", "get", key)+openLoad(8, 150))
+	memory.Server = "full tarantool"
+	memory.Start = func(st *stage) *testserver.Server {
+		return testserver.Tarantool(st.tb, testserver.Lua(tarantoolProgram+`
+pcall(function() for i = 20001, 1e8 do box.space.book:replace{i, i, string.rep('x', 200)} end end)`))
+	}
+	return []row{
+		tarantoolRow("blocked-loop", "one of 41 calls computes for 300 ms without yielding",
+			[]string{"blocked-loop", "process-thread"}, "queries:\n"+get+call("report", "compute", number(300))+openLoad(8, 60)),
+		tarantoolRow("lua-scan", "one of 9 calls searches 20,000 rows without an index, and functions are sampled",
+			[]string{"lua-function"}, "queries:\n"+some+call("owned", "byowner", key)+openLoad(8, 150), profiled),
+		tarantoolRow("lua-compute", "one of 41 calls computes for 100 ms, and functions are sampled",
+			[]string{"lua-function", "blocked-loop"}, "queries:\n"+get+call("report", "compute", number(100))+openLoad(8, 150),
+			profiled),
+		tarantoolRow("sql-scan", "a statement searches a column without an index", []string{"sql-scan"},
+			"queries:\n"+query("count", "SELECT COUNT(*) FROM sold WHERE book = $1", key)+openLoad(8, 60)),
+		tarantoolRow("sql-scan-mixed", "a tenth of the statements searches a column without an index", []string{"sql-scan"},
+			"queries:\n"+query("one", "SELECT * FROM sold WHERE id = $1", key)+"    weight: 9\n"+
+				query("count", "SELECT COUNT(*) FROM sold WHERE book = $1", key)+"    weight: 1\n"+openLoad(8, 150)),
+		tarantoolRow("big-reply", "answers of 300 kB", []string{"big-reply"},
+			"queries:\n"+call("large", "large", number(300_000))+openLoad(8, 80)),
+		tarantoolRow("lua-gc", "functions make 20,000 small tables each", []string{"lua-gc", "blocked-loop", "process-thread"},
+			"queries:\n"+call("garbage", "garbage", number(20_000))+openLoad(8, 40)),
+		full, memory,
+		tarantoolRow("healthy-calls", "rows are read by their key, by a function", nil,
+			"queries:\n"+call("get", "get", key)+openLoad(8, 150)),
+		tarantoolRow("healthy-mixed", "rows are replaced, and read by their key with SQL", nil,
+			"queries:\n"+query("one", "SELECT * FROM sold WHERE id = $1", key)+
+				"  - name: put\n    replace: book\n    params: ["+key+", "+key+", {type: Integer, range: [1, 9]}]\n"+
+				openLoad(8, 120)),
+	}
+}

@@ -24,9 +24,11 @@ func (f *LiveFlags) Bind(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.Live.Watched, "watch", nil,
 		"sample pid:N, tree:N, url:ADDRESS, node:ADDRESS or cgroup:FOLDER into the record and judge leaks; host:off leaves this machine out (repeatable)")
 	fs.StringArrayVar(&f.Live.Inspected, "inspect", nil,
-		"ask the database behind the load what it did: pg=postgres://user@host:5432/database (repeatable)")
+		"ask servers what they did: auto for those that the load goes to, or KIND=URL, such as pg=postgres://user@host:5432/database or redis=redis://host:6379 (repeatable)")
 	fs.BoolVar(&f.Live.ExecuteDML, "inspect-writes", false,
 		"with --inspect: execute statements that write to explain them, in transactions that are rolled back")
+	fs.BoolVar(&f.Live.Profile, "inspect-profile", false,
+		"with --inspect: sample which functions take the time of a Tarantool (needs execute on universe)")
 }
 
 // hostPort matches an address on which a page can be served, but no file and no URL.

@@ -111,21 +111,34 @@ func (s *sources) Open(name string) (afero.File, error) {
 	return lenient(file, name, func(text []byte) []byte { return lenientScript(text, path.Base(filepath.ToSlash(name))) })
 }
 
-// stdinOf records a script that is read from standard input.
+// stdinOf records a script that is read from standard input, and appends what lenientScript appends to those of files.
 type stdinOf struct {
-	from io.Reader
-	s    *sources
+	from  io.Reader
+	s     *sources
+	after *strings.Reader // nil until the script has been read
 }
 
 // Read implements io.Reader.
-func (r stdinOf) Read(p []byte) (int, error) {
+func (r *stdinOf) Read(p []byte) (int, error) {
+	if r.after != nil {
+		return r.after.Read(p)
+	}
 	n, err := r.from.Read(p)
 	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
 	if len(r.s.stdin)+n <= mostStdin {
 		r.s.stdin = append(r.s.stdin, p[:n]...)
 	}
-	r.s.mu.Unlock()
+	if err == io.EOF && len(r.s.stdin) > 0 && !isArchive(r.s.stdin) {
+		r.after, err = strings.NewReader(fmt.Sprintf(afterTheScript, theOptions)), nil
+	}
 	return n, err
+}
+
+// isArchive reports whether a text begins as an archive of k6 does, which is a tar file (POSIX.1-1988, ustar).
+func isArchive(text []byte) bool {
+	const at, magic = 257, "ustar"
+	return len(text) >= at+len(magic) && string(text[at:at+len(magic)]) == magic
 }
 
 // sum returns the hash of the script at path script, and a hash of everything else that was read: its imports and data,

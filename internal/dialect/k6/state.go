@@ -37,7 +37,7 @@ func (r *run) probe(gs *state.GlobalState) *cobra.Command {
 	file := gs.BinaryName
 	gs.BinaryName = r.o.Name
 	r.sources = &sources{Fs: gs.FS, config: gs.Flags.ConfigFilePath, sums: map[string][sha256.Size]byte{}}
-	gs.FS, gs.Stdin = r.sources, stdinOf{gs.Stdin, r.sources}
+	gs.FS, gs.Stdin = r.sources, &stdinOf{from: gs.Stdin, s: r.sources}
 	if !plainRun(gs.CmdArgs[1:]) {
 		gs.Stdout.Writer = newRenamer(gs.Stdout.Writer, file, r.o.Name)
 	}

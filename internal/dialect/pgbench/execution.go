@@ -81,7 +81,8 @@ func (e *execution) attach(w *workload.Workload) {
 		return
 	}
 	e.program = program
-	program.Use(&script.Host{Shell: e.shell, Debug: e.debug, Error: e.failed, Info: e.info})
+	host := &script.Host{Shell: e.shell, Debug: e.debug, Error: e.failed, Info: e.info}
+	program.Use(host)
 	commands := make([]int, len(e.o.Scripts))
 	for i := range commands {
 		commands[i] = len(program.Commands(i))
@@ -90,6 +91,7 @@ func (e *execution) attach(w *workload.Workload) {
 	w.Timed, w.Unsent = e.timed, e.unsent
 	if e.o.PerCommand {
 		w.TimedRequests = e.meter.request
+		host.Timed = e.meter.took
 	}
 }
 

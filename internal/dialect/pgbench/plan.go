@@ -69,6 +69,10 @@ func (o *Options) settings() plan.Settings {
 	if o.RatePerS > 0 && o.Transactions > 0 {
 		s.Loops = 1 // each client has as many transactions as the others
 	}
+	s.RetryWithin = o.latencyLimit()
+	if o.RatePerS > 0 {
+		s.Awake = "auto"
+	}
 	if o.RatePerS > 0 && o.LatencyLimitMs > 0 {
 		s.LatePolicy, s.DropAfter = "drop", o.latencyLimit()
 	}

@@ -3,6 +3,7 @@ package pgbench
 import (
 	"math"
 	"sync"
+	"time"
 
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
@@ -173,6 +174,14 @@ func (m *meter) request(t workload.Timing) {
 	c := &m.clients[t.Session%len(m.clients)]
 	c.mu.Lock()
 	c.commands[t.Operation][command].add(float64((t.EndNs - t.SentNs) / 1000))
+	c.mu.Unlock()
+}
+
+// took notes the time of a command that isn't sent.
+func (m *meter) took(client, script, command int, took time.Duration) {
+	c := &m.clients[client%len(m.clients)]
+	c.mu.Lock()
+	c.commands[script][command].add(float64(took.Microseconds()))
 	c.mu.Unlock()
 }
 

@@ -21,6 +21,7 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) {
 	planscript.Register(script.Language())
+	actAsPgbench()
 	os.Exit(servers.Run(m))
 }
 

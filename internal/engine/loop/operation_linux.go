@@ -38,8 +38,15 @@ func (l *loop) carryOn(f *request, next workload.Move, at int64) {
 		l.send(f)
 	case workload.Think:
 		f.phase = pausing
+		if f.cursor.Scripted() { // it may have worked since
+			at = l.now()
+		}
 		l.timers.add(f, at+int64(f.cursor.Pause()))
 	case workload.Retry:
+		if l.cfg.TooLate(f.intended, f.cursor.EndNs) {
+			l.carryOn(f, f.cursor.Expire(at), at)
+			return
+		}
 		f.phase = pausing
 		l.timers.add(f, f.cursor.EndNs+int64(l.backoff.Retry(f.cursor.Attempts, l.cfg.RetryPause)))
 	case workload.Over:

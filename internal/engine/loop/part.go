@@ -53,6 +53,11 @@ func (p *stagePart) exists(k uint64) bool { return p.total == 0 || p.number(k) <
 // took records that the k-th operation of the stage is taken.
 func (p *stagePart) took(k uint64) { p.reached = k + 1 }
 
+// open reports whether operations of a closed stage begin now.
+func (p *stagePart) open(now int64) bool {
+	return !p.ended && !p.stopping && now >= p.stage.StartNs && now < p.end()
+}
+
 // takeClosed returns the next operation of a closed stage.
 func (p *stagePart) takeClosed(now int64) (index uint64, ok bool) {
 	s := &p.stage

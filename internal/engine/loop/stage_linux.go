@@ -100,7 +100,28 @@ func (l *loop) startOperations(now int64) {
 		if !l.startNext(a, now) {
 			return
 		}
+		if a.quit && l.quit() {
+			l.part.ended = true
+			return
+		}
 	}
+}
+
+// waits asks the script of a worker in a closed load whether it begins an operation now, and reports whether it
+// doesn't: it pauses, or quits.
+func (l *loop) waits(a *worker, now int64) bool {
+	pause, quit := a.vacant.cursor.Wait()
+	switch {
+	case quit:
+		a.quit = true
+	case pause > 0:
+		f := a.take()
+		f.phase = resting
+		l.timers.add(f, now+int64(pause))
+	default:
+		return false
+	}
+	return true
 }
 
 // quit reports whether the scripts of all active workers have said that they take no further operations.
@@ -130,7 +151,7 @@ func (l *loop) startPipeline(a *worker, now int64) (more bool) {
 	var first, last *request
 	more = true
 	for range a.requests {
-		if !a.ready() {
+		if !a.ready() || l.part.open(now) && l.waits(a, now) {
 			break
 		}
 		index, ok := l.part.takeClosed(now)

@@ -141,6 +141,9 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		if s.freeAt == 0 {
 			s.freeAt = max(s.pool.cfg.Clock.Now(), 1)
 		}
+		if !src.arrivals() && !s.wait(ctx, src) {
+			return
+		}
 		i, intended, ok := src.take(ctx)
 		if !ok {
 			return
@@ -163,6 +166,24 @@ func (s *session) work(ctx, hard context.Context, src source) {
 			s.freeAt += int64(d)
 		}
 	}
+}
+
+// wait pauses as long as the session's script says. It returns false if the session takes no further operations.
+func (s *session) wait(ctx context.Context, src source) bool {
+	for src.open() {
+		pause, quit := s.cursor.Wait()
+		if quit {
+			return false
+		}
+		if pause == 0 {
+			break
+		}
+		if !protocol.Sleep(ctx, pause) {
+			return false
+		}
+		s.freeAt = max(s.pool.cfg.Clock.Now(), 1)
+	}
+	return true
 }
 
 // fresh makes sure that the session's connection can be used for the operation that it has taken: the session may have
@@ -290,7 +311,8 @@ func (s *session) carryOn(ctx, hard context.Context, next workload.Move) workloa
 	case workload.Think:
 		paused = protocol.Sleep(ctx, c.Pause())
 	case workload.Retry:
-		paused = (s.conn != nil || cfg.RetryErrors) && protocol.Sleep(ctx, s.backoff.Retry(c.Attempts, cfg.RetryPause)) &&
+		paused = !cfg.TooLate(s.sample.Intended, c.EndNs) &&
+			(s.conn != nil || cfg.RetryErrors) && protocol.Sleep(ctx, s.backoff.Retry(c.Attempts, cfg.RetryPause)) &&
 			s.ready(ctx)
 	}
 	if paused {

@@ -9,8 +9,6 @@ import (
 
 	"brunt/internal/base/sqltext"
 	"brunt/internal/inspect"
-	"brunt/internal/load/gen"
-	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -86,7 +84,7 @@ func (c *caseFile) executable(ctx context.Context, s *record.Statement) (text, s
 			continue
 		}
 		if arguments, ok := o.Arguments(at, 0); ok {
-			if text, ok = withArguments(o.Statements[at], arguments, kindsOf(o, at)); ok {
+			if text, ok = withArguments(o, o.Statements[at], arguments); ok {
 				return text, record.ArgumentsWorkload, true
 			}
 		}
@@ -109,7 +107,7 @@ func (c *caseFile) executable(ctx context.Context, s *record.Statement) (text, s
 }
 
 // withArguments returns a statement of the load with its arguments as literals.
-func withArguments(text string, arguments []*string, kinds []gen.Kind) (string, bool) {
+func withArguments(o *inspect.Operation, text string, arguments []*string) (string, bool) {
 	var b strings.Builder
 	marks := 0
 	for _, t := range sqltext.Split(text) {
@@ -126,25 +124,10 @@ func withArguments(text string, arguments []*string, kinds []gen.Kind) (string, 
 		case arguments[n-1] == nil:
 			b.WriteString("NULL")
 		default:
-			b.WriteString(literal(*arguments[n-1], n <= len(kinds) && numeric(kinds[n-1])))
+			b.WriteString(literal(*arguments[n-1], inspect.Numeric(o, text, n-1)))
 		}
 	}
 	return b.String(), true
-}
-
-// kindsOf returns the kinds of a statement's parameters, if they are known.
-func kindsOf(o *inspect.Operation, statement int) []gen.Kind {
-	for i := range o.Requests {
-		if r := &o.Requests[i]; r.Verb == protocol.SQL && r.Text == o.Statements[statement] {
-			return r.Params
-		}
-	}
-	return nil
-}
-
-// numeric reports whether values of a kind are sent as numbers.
-func numeric(k gen.Kind) bool {
-	return k == gen.Int || k == gen.Float || k == gen.Decimal || k == gen.Bool
 }
 
 // literal returns an argument as a literal. A number must not become a text or the reverse, since an index may serve

@@ -12,7 +12,11 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
+	"brunt/internal/server/connection"
 )
+
+// Form returns how URLs of servers are written.
+func Form() connection.Form { return connection.Form{Plain: "mysql", Secure: "mysqls", Port: "3306"} }
 
 // Inspector is the inspect.Inspector for a MySQL or MariaDB.
 type Inspector struct {
@@ -36,14 +40,17 @@ type Inspector struct {
 
 var _ inspect.Inspector = (*Inspector)(nil)
 
-// New parses an URL, mysql://user:password@host:3306/database, and returns the inspector of that server. Its errors are
+// New parses a URL, mysql://user:password@host:3306/database, and returns the inspector of that server. Its errors are
 // one line, without secrets.
 func New(url string) (*Inspector, error) {
-	t, err := inspect.Address("mysql", url, "3306")
+	t, err := Form().Parse(url)
+	if err == nil {
+		err = connection.Only(t[0])
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Inspector{target: t, activity: inspect.NewActivity(), prepared: newPrepared(), seen: newSightings(),
+	return &Inspector{target: t[0], activity: inspect.NewActivity(), prepared: newPrepared(), seen: newSightings(),
 		readings: inspect.Readings{Gauges: func(kind, figure string) bool {
 			return kind == kindGauge || kind == kindIndex && figure == everRead
 		}}}, nil
@@ -163,7 +170,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 		withoutTwins(&out.Windows[k])
 	}
 	if i.readings.Reset() {
-		i.miss(record.Notice("inspect-reset"))
+		i.miss(record.Notice("inspect-began-anew"))
 	}
 	i.tellFull(&out.Windows[0])
 	out.Activity = i.activity.Record(func(application string) bool { return application == i.target.User+" (brunt)" })

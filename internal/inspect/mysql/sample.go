@@ -17,9 +17,12 @@ type sightings struct {
 	writes, committing int // active sessions that write, and those of them that flush their commit
 	metadataWaits      int
 	ddl                string // a statement that changes a table and waits itself
-	idleBlocking       int    // samples in which a session idle in a transaction blocked others
-	running            int    // active sessions
-	texts              map[string]int
+	// idleBlocking is the number of samples in which a session blocked others that had been idle in the same transaction
+	// in the sample before: pauses between the statements of a short transaction don't count.
+	idleBlocking int
+	idleBefore   map[string]bool // ids of the transactions that were idle in the last sample
+	running      int             // active sessions
+	texts        map[string]int
 }
 
 func newSightings() sightings { return sightings{texts: map[string]int{}} }
@@ -74,7 +77,7 @@ func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
 	if err := i.addLocks(ctx, open); err != nil {
 		return err
 	}
-	if i.digests && i.activity.Samples()%preparedEvery == 0 {
+	if i.digests && i.activity.Samples()%preparedEvery == 1 {
 		return i.samplePrepared(ctx)
 	}
 	return nil
@@ -184,9 +187,13 @@ func (i *Inspector) see(s *inspect.Session, text string) {
 // addLocks adds the sessions that wait for rows, and those that hold these.
 func (i *Inspector) addLocks(ctx context.Context, open map[string]*transaction) error {
 	waiting := false
-	byID := map[string]*transaction{}
+	byID, idleNow := map[string]*transaction{}, map[string]bool{}
+	defer func() { i.seen.idleBefore = idleNow }()
 	for _, x := range open {
 		byID[x.id] = x
+		if x.text == "" {
+			idleNow[x.id] = true
+		}
 		waiting = waiting || x.waiting
 	}
 	if !waiting {
@@ -209,7 +216,8 @@ func (i *Inspector) addLocks(ctx context.Context, open map[string]*transaction) 
 		b := record.Blocking{Waiting: waiter.text, Holder: holder.text, HolderState: "active",
 			Relation: strings.ReplaceAll(r.at(k, "relation"), "`", ""), Lock: r.at(k, "kind"), LongestNs: waiter.waitsNs}
 		if holder.text == "" {
-			b.Holder, b.HolderState, idle = "transaction", stateIdle, true
+			b.Holder, b.HolderState = "transaction", stateIdle
+			idle = idle || i.seen.idleBefore[holder.id]
 		}
 		i.activity.Block(b)
 	}

@@ -177,7 +177,7 @@ func beside(t testing.TB, i *Inspector, holds func() bool, clients ...func() err
 // operation returns an operation that sends a statement with arguments.
 func operation(name, text string, kinds []gen.Kind, args ...string) inspect.Operation {
 	return inspect.Operation{Name: name, Statements: []string{text},
-		Requests: []protocol.Request{{Verb: protocol.SQL, Text: text, Params: kinds}},
+		Requests: []*protocol.Request{{Verb: protocol.SQL, Text: text, Params: kinds}},
 		Arguments: func(int, int) (out []*string, ok bool) {
 			for k := range args {
 				out = append(out, &args[k])

@@ -13,13 +13,16 @@ import (
 // thousand. askSessions calls the function behind the view pg_stat_activity, because the view's joins cost more
 // than the function.
 const (
-	askSessions = `select coalesce(application_name, '') as application, coalesce(host(client_addr), '') as address,
+	askSessions = `select ` + queryID + ` as query, coalesce(application_name, '') as application, coalesce(host(client_addr), '') as address,
 		coalesce(state, '') as state, coalesce(wait_event_type, '') as class, coalesce(wait_event, '') as event, count(*) as n,
 		coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::float8 as xact_s,
-		coalesce(max(extract(epoch from clock_timestamp() - state_change)) filter (where state like 'idle in%'), 0)::float8 as idle_s
+		coalesce(max(extract(epoch from clock_timestamp() - state_change)) filter (where state like 'idle in%'), 0)::float8 as idle_s,
+		count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock' and query_start < clock_timestamp() - interval '` + longStatement + `') as long
 		from pg_stat_get_activity(null)
 		where backend_type = 'client backend' and datid = (select oid from pg_database where datname = current_database()) and pid <> pg_backend_pid() and application_name <> '` + applicationName + `'
-		group by 1, 2, 3, 4, 5`
+		group by 1, 2, 3, 4, 5, 6`
+	// queryID is the expression of a statement's ID, which versions before 14 don't have.
+	queryID = `coalesce(query_id::text, '')`
 	// pg_blocking_pids locks the lock manager's tables, so it is only called for sessions that wait for a lock.
 	askBlocked = `select w.query as waiting, h.query as holder, coalesce(h.state, '') as state,
 		coalesce(l.locktype || ' ' || l.mode, '') as lock,
@@ -32,16 +35,41 @@ const (
 		coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), coalesce(replay_lsn, flush_lsn, write_lsn)), 0)::float8 as bytes,
 		coalesce(extract(epoch from coalesce(replay_lag, flush_lag, write_lag)), 0)::float8 as lag_s from pg_stat_replication`
 	replicasEvery = 5 // samples
+	// longStatement is the age from which the same statement in several sessions is counted.
+	longStatement = "150 ms"
+	leastAtOnce   = 3 // sessions
+	// askAtOnce is only asked if enough sessions execute long statements. Since version 14 the server identifies
+	// statements independently of their constants.
+	askAtOnce = `select min(query) as query, count(*) as n, max(extract(epoch from clock_timestamp() - query_start))::float8 as runs_s
+		from pg_stat_activity a where state = 'active' and backend_type = 'client backend' and datname = current_database()
+		and wait_event_type is distinct from 'Lock' and query_start < clock_timestamp() - interval '` + longStatement + `' and pid <> pg_backend_pid()
+		group by coalesce(to_jsonb(a)->>'query_id', query) having count(*) >= 3 limit 20`
 )
 
 // sample takes one sample. at is the time since Begin.
 func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Duration) error {
-	r, err := s.again(ctx, askSessions)
+	ask := askSessions
+	if s.version < versionQueryID {
+		ask = strings.Replace(ask, queryID, "''", 1)
+	}
+	r, err := s.again(ctx, ask)
 	if err != nil {
 		return err
 	}
 	all := sessionsOf(r)
 	a.Add(int64(at), all)
+	long := 0
+	for i := range r.rows {
+		long += int(r.number(i, "long"))
+	}
+	if long >= leastAtOnce {
+		if r, err = s.again(ctx, askAtOnce); err != nil {
+			return err
+		}
+		for i := range r.rows {
+			a.Together(withoutSecrets(r.at(i, "query")), int(r.number(i, "n")), int64(r.number(i, "runs_s")*1e9))
+		}
+	}
 	if waitsForLock(all) {
 		if r, err = s.again(ctx, askBlocked); err != nil {
 			return err
@@ -70,7 +98,7 @@ func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Durat
 func sessionsOf(r *result) (out []inspect.Session) {
 	for i := range r.rows {
 		s := inspect.Session{Application: r.at(i, "application"), Address: r.at(i, "address"), Class: r.at(i, "class"),
-			Event: r.at(i, "event"), Count: int(r.number(i, "n")), XactNs: int64(r.number(i, "xact_s") * 1e9)}
+			Event: r.at(i, "event"), Query: r.at(i, "query"), Count: int(r.number(i, "n")), XactNs: int64(r.number(i, "xact_s") * 1e9)}
 		switch state := r.at(i, "state"); {
 		case state == "active":
 			s.State = inspect.Active

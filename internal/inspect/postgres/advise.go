@@ -3,8 +3,10 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -55,6 +57,7 @@ type outcome struct {
 	candidate candidate
 	costs     []float64 // cost of each statement with the index
 	gain      float64   // saved calls × cost, minus the cost of writing to the index
+	estimated bool      // the index couldn't be tried
 	sizeB     float64
 }
 
@@ -140,9 +143,11 @@ func unquoted(table string) string {
 // such an index.
 func (a *advisor) try(ctx context.Context, c candidate) (*outcome, error) {
 	o := &outcome{candidate: c, costs: make([]float64, len(a.statements))}
+	for k, s := range a.statements {
+		o.costs[k] = s.cost
+	}
 	size, err := a.trial.with(ctx, c.on(), func() error {
 		for k, s := range a.statements {
-			o.costs[k] = s.cost
 			if s.root == nil || !a.touches(s, c.table) {
 				continue
 			}
@@ -154,6 +159,9 @@ func (a *advisor) try(ctx context.Context, c candidate) (*outcome, error) {
 		}
 		return nil
 	})
+	if errors.Is(err, errUntried) {
+		size, err = a.estimate(ctx, o)
+	}
 	if err != nil {
 		if ctx.Err() != nil || a.session.conn.IsClosed() {
 			return nil, err
@@ -164,10 +172,57 @@ func (a *advisor) try(ctx context.Context, c candidate) (*outcome, error) {
 	for k, s := range a.statements {
 		o.gain += s.Calls * (s.cost - o.costs[k])
 		if a.writesTo(s, c.table) {
-			o.gain -= max(s.Rows, s.Calls) * writeCost
+			o.gain -= max(s.Rows, s.Calls) * c.writeCost()
 		}
 	}
 	return o, nil
+}
+
+const (
+	invertedCost = 50  // the planner's cost of finding rows by an inverted index
+	invertedSize = 0.3 // of the table
+)
+
+// bitmapCost returns the planner's cost of fetching rows by a bitmap from a table of so many pages: PostgreSQL's
+// cost_bitmap_heap_scan, with the default costs of a page. The number of pages is that of Mackert and Lohman (1989).
+func bitmapCost(rows, pages float64) float64 {
+	const random, sequential = 4, 1
+	if pages <= 0 {
+		return 0
+	}
+	fetched := min(2*pages*rows/(2*pages+rows), pages)
+	return fetched * (random - (random-sequential)*math.Sqrt(fetched/pages))
+}
+
+// estimate estimates the costs with an index that can't be tried, from the number of rows that the planner expects. It
+// returns the size of the index.
+func (a *advisor) estimate(ctx context.Context, o *outcome) (sizeB float64, err error) {
+	c := &o.candidate
+	o.estimated = true
+	if !a.session.possible(ctx, unquoted(c.table), strings.TrimPrefix(c.on()[0], c.table)) {
+		return 0, errors.New("the server accepts no such index")
+	}
+	for k, s := range a.statements {
+		if s.root == nil || !slices.ContainsFunc(s.candidates, func(x candidate) bool { return x.key() == c.key() }) {
+			continue
+		}
+		tables := tablesOf(s.root)
+		s.root.walk(func(n *node, _ int) {
+			if tables[n.Alias] == c.table && n.Type == "Seq Scan" {
+				with := invertedCost + bitmapCost(n.PlanRows, a.catalog.table(unquoted(c.table)).pages)
+				o.costs[k] = min(o.costs[k], s.cost-n.Cost+min(with, n.Cost))
+			}
+		})
+	}
+	return invertedSize * blockSize * a.catalog.table(unquoted(c.table)).pages, nil
+}
+
+// writeCost returns the planner's cost of adding a row to the index. A GIN index gets an entry for each part of a value.
+func (c *candidate) writeCost() float64 {
+	if c.using == gin {
+		return 10 * writeCost
+	}
+	return writeCost
 }
 
 // touches reports whether a statement reads or writes a table, by its plan or, if it has none, by its text.
@@ -204,9 +259,15 @@ func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number 
 		Table: shown(unquoted(c.table)), Columns: append(slices.Clone(c.columns), c.others...), Where: c.where,
 		SizeB: o.sizeB, Proof: a.trial.proof(), Saves: o.gain / whole, Names: a.relations.leadingTo(c.table),
 	}
+	switch {
+	case o.estimated:
+		p.Proof = record.ProofEstimated
+	case c.using != "":
+		p.Proof = record.ProofBuilt
+	}
 	var build, drop, names []string
 	for i, on := range c.on() {
-		one := candidate{table: c.table, columns: c.columns, where: c.where}
+		one := candidate{table: c.table, columns: c.columns, where: c.where, using: c.using}
 		if i > 0 {
 			one.columns = c.others[i-1 : i]
 		}
@@ -215,8 +276,11 @@ func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number 
 			return nil, err
 		}
 		names = append(names, name)
+		if first := needs(on); first != "" {
+			build = append(build, first)
+		}
 		build = append(build, "CREATE INDEX CONCURRENTLY "+quoteWhereNeeded(name)+" ON "+plainTable(c.table)+
-			strings.TrimPrefix(strings.Replace(on, " where ", " WHERE ", 1), c.table))
+			strings.TrimPrefix(strings.NewReplacer(" where ", " WHERE ", " using ", " USING ").Replace(on), c.table))
 		drop = append(drop, dropIndex+indexSchema(c.table)+quoteWhereNeeded(name))
 	}
 	if slices.ContainsFunc(p.Columns, func(k string) bool { return strings.Contains(k, "(") }) {
@@ -237,7 +301,7 @@ func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number 
 		}
 		if a.writesTo(s, c.table) {
 			p.Pays = append(p.Pays, record.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: e.After,
-				After: e.After + writeCost})
+				After: e.After + c.writeCost()})
 		}
 		s.cost = o.costs[k]
 	}
@@ -292,7 +356,8 @@ const mostName = 63 // bytes
 // indexName returns a name made of the table and the columns, or a numbered name if that is too long.
 func indexName(c *candidate, number int) string {
 	_, table, _ := strings.Cut(unquoted(c.table), ".")
-	columns := plainName(strings.NewReplacer(" desc", "", patternClass, "").Replace(strings.Join(c.columns, "_")))
+	columns := plainName(strings.NewReplacer(" desc", "", " nulls first", "", " nulls last", "", patternClass, "",
+		trigramClass, "").Replace(strings.Join(c.columns, "_")))
 	if name := table + "_" + columns + nameEnd(c); len(name) <= mostName {
 		return name
 	}
@@ -319,8 +384,11 @@ func numberedName(c *candidate, number int) string {
 }
 
 func nameEnd(c *candidate) string {
-	if c.where != "" {
+	switch {
+	case c.where != "":
 		return "_part_idx"
+	case c.using != "":
+		return "_" + c.using + "_idx"
 	}
 	return "_idx"
 }

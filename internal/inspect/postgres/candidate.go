@@ -17,6 +17,7 @@ type candidate struct {
 	table   string   // with its schema, quoted
 	columns []string // quoted columns, with DESC if needed, or expressions; either may have an operator class
 	where   string   // condition of a partial index; "" if it isn't partial
+	using   string   // access method; "" for a B-tree
 	// others are the keys of further indexes on the table that only help together with the first: PostgreSQL
 	// combines them for conditions joined by OR.
 	others []string
@@ -24,12 +25,16 @@ type candidate struct {
 
 func (c *candidate) key() string {
 	return c.table + " (" + strings.Join(append([]string{strings.Join(c.columns, ", ")}, c.others...), ") (") + ") " +
-		c.where
+		c.where + " " + c.using
 }
 
 // on returns, for each index, the text after CREATE INDEX … ON.
 func (c *candidate) on() []string {
-	text := c.table + " (" + strings.Join(c.columns, ", ") + ")"
+	text := c.table
+	if c.using != "" {
+		text += " using " + c.using
+	}
+	text += " (" + strings.Join(c.columns, ", ") + ")"
 	if c.where != "" {
 		text += " where " + c.where
 	}
@@ -42,7 +47,7 @@ func (c *candidate) on() []string {
 
 // special reports whether the index contains an expression or an operator class, not just plain columns.
 func (c *candidate) special() bool {
-	return slices.ContainsFunc(append(slices.Clone(c.columns), c.others...), func(k string) bool {
+	return c.using != "" || slices.ContainsFunc(append(slices.Clone(c.columns), c.others...), func(k string) bool {
 		return strings.Contains(k, "(") || strings.HasSuffix(k, patternClass)
 	})
 }
@@ -60,6 +65,7 @@ type tableUse struct {
 	partial     []string   // conditions with constants, which are the same in each call
 	expressions []string   // compared functions, operators and casts of columns, with operator classes
 	either      [][]string // columns or expressions whose conditions are joined by OR
+	inverted    []string   // columns or expressions whose conditions a GIN index serves, with operator classes
 }
 
 const mostColumns = 4
@@ -79,6 +85,9 @@ func candidates(root *node, known *catalog, distinct func(table, column string) 
 	for _, w := range tableUses(root, known) {
 		for _, e := range w.expressions {
 			add(candidate{table: w.table, columns: []string{e}})
+		}
+		for _, e := range w.inverted {
+			add(candidate{table: w.table, columns: []string{e}, using: gin})
 		}
 		for _, sides := range w.either {
 			for _, side := range sides {
@@ -161,6 +170,7 @@ func tableUses(root *node, known *catalog) []tableUse {
 			if w := get(c.alias); w != nil {
 				known.settle(&c, unquoted(w.table))
 				w.take(&c)
+				once(&w.inverted, known.inverted(&c, unquoted(w.table)))
 			}
 			if w := get(c.otherAlias); w != nil && c.operator == "=" {
 				once(&w.equal, c.otherColumn)
@@ -272,8 +282,11 @@ func once(list *[]string, s string) {
 func orderOf(keys []string) (alias string, order []string) {
 	for _, k := range keys {
 		words, down := sqltext.Words(k), ""
+		if n := len(words); n > 2 && words[n-2].Is("NULLS") {
+			words, down = words[:n-2], " nulls "+strings.ToLower(words[n-1].Text)
+		}
 		if n := len(words); n > 1 && words[n-1].Is("DESC") {
-			words, down = words[:n-1], " desc"
+			words, down = words[:n-1], " desc"+down
 		}
 		a, column, ok := columnOf(words)
 		if !ok || alias != "" && a != alias {
@@ -290,8 +303,12 @@ func (s *session) present(ctx context.Context, r *request, generic *node, types 
 	out := make([]*string, len(types))
 	columns := map[string]map[string][]int{} // table → column or expression → indexes of parameters
 	tables := tablesOf(generic)
+	patterns := map[int]bool{}
 	generic.walk(func(n *node, _ int) {
 		for _, c := range n.conditions() {
+			if (c.operator == "~~" || c.operator == "~~*") && c.param > 0 {
+				patterns[c.param-1] = true
+			}
 			if c.param < 1 || c.param > len(out) || tables[c.alias] == "" || c.varies {
 				continue
 			}
@@ -317,8 +334,11 @@ func (s *session) present(ctx context.Context, r *request, generic *node, types 
 	for i := range out {
 		kind := types[i]
 		if out[i] != nil {
-			if strings.HasSuffix(kind, "[]") {
+			switch {
+			case strings.HasSuffix(kind, "[]"):
 				*out[i] = arrayOf(*out[i])
+			case patterns[i]:
+				*out[i] = patternOf(*out[i])
 			}
 			continue
 		}
@@ -405,6 +425,17 @@ func placesOf(text string) map[int]string {
 // arrayOf returns an array literal with one value.
 func arrayOf(value string) string {
 	return `{"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"}`
+}
+
+// patternOf returns a pattern that a value matches: some characters of its middle, with anything around them. The
+// server's statistics don't tell which wildcards a service sends; those at both ends are the most common ones.
+func patternOf(value string) string {
+	const most = 5
+	r := []rune(value)
+	if n := len(r); n > most {
+		r = r[(n-most)/2:][:most]
+	}
+	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(string(r)) + "%"
 }
 
 // usual returns an arbitrary value of a type. ok is false for unknown types.

@@ -22,6 +22,8 @@ type catalog struct {
 	buffers     string // shared_buffers
 	databaseB   float64
 	connections float64 // that clients may have open
+	trigrams    string  // whether pg_trgm is there
+	routines    []routine
 }
 
 // tableFacts describes a table.
@@ -32,6 +34,7 @@ type tableFacts struct {
 	rowWidthB   float64 // bytes of a row's values according to the statistics; 0 if there are none
 	analyzed    bool    // whether the table was ever analyzed
 	fillPercent float64
+	unvacuumed  string // the storage parameter that turns autovacuum off for the table; "" if none does
 }
 
 // columnFacts describes a column.
@@ -60,6 +63,12 @@ func (c *catalog) table(name string) tableFacts { return c.tables[name] }
 // has reports whether an index on the candidate's columns already exists. A new one would only appear cheaper
 // because it is densely packed.
 func (c *catalog) has(x *candidate) bool {
+	if x.using != "" {
+		return slices.ContainsFunc(c.indexes, func(f indexFacts) bool {
+			_, keys, ok := strings.Cut(f.definition, " USING "+x.using+" ")
+			return ok && f.table == unquoted(x.table) && bare(keys) == bare(strings.Join(x.columns, ", "))
+		})
+	}
 	return x.where == "" && len(x.others) == 0 && c.indexed(unquoted(x.table), x.columns...)
 }
 
@@ -78,6 +87,40 @@ func (c *catalog) indexed(table string, columns ...string) bool {
 		}
 		return bare(b.String()) == want
 	})
+}
+
+// keysOf returns the keys of a B-tree's definition, normalized by bare and without their order; nil for other indexes.
+func (f *indexFacts) keysOf() (keys []string) {
+	_, text, ok := strings.Cut(f.definition, " USING btree ")
+	if !ok {
+		return nil
+	}
+	words := sqltext.Split(text)
+	words = words[:min(closingOf(words, 0), len(words))]
+	depth := 0
+	var b strings.Builder
+	flush := func() {
+		key := strings.TrimSpace(b.String())
+		for _, end := range []string{" NULLS FIRST", " NULLS LAST", " DESC"} {
+			key = strings.TrimSuffix(key, end)
+		}
+		keys = append(keys, bare(key))
+		b.Reset()
+	}
+	for _, w := range words[min(1, len(words)):] {
+		switch {
+		case w.IsSign("("):
+			depth++
+		case w.IsSign(")"):
+			depth--
+		case w.IsSign(",") && depth == 0:
+			flush()
+			continue
+		}
+		b.WriteString(w.Text)
+	}
+	flush()
+	return keys
 }
 
 // bare normalizes the keys of an index: lower case, without quotes, parentheses and spaces.
@@ -110,6 +153,7 @@ const (
 		coalesce((select sum(avg_width * (1 - null_frac)) from pg_stats p where p.schemaname = n.nspname and p.tablename = c.relname), 0)::float8 as width,
 		coalesce((select split_part(o, '=', 2)::int from unnest(c.reloptions) o where o like 'fillfactor=%'), 100) as fill,
 		coalesce(s.last_analyze, s.last_autoanalyze) is not null as analyzed,
+		coalesce((select o from unnest(c.reloptions) o where o ~* '^autovacuum_enabled=(off|f|false|n|no|0)$'), '') as unvacuumed,
 		pg_relation_size(c.oid) / current_setting('block_size')::int as pages_now, coalesce(s.n_tup_upd + s.n_tup_del, 0) as rewritten
 		from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_user_tables s on s.relid = c.oid
 		where c.relkind in ('r', 'm') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`
@@ -131,6 +175,12 @@ const (
 		join pg_class p on p.oid = k.confrelid join pg_namespace pn on pn.oid = p.relnamespace
 		where k.contype = 'f' and not exists (select 1 from pg_index i where i.indrelid = k.conrelid and i.indisvalid and i.indpred is null
 			and (i.indkey::int2[])[0:cardinality(k.conkey) - 1] @> k.conkey)`
+	// Functions of users in the languages that contain SQL: as triggers, and those that statements may call.
+	askRoutines = `select p.proname as name, t.tgname as trigger, n.nspname || '.' || c.relname as table, p.prosrc as source
+		from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+		where not t.tgisinternal and t.tgenabled <> 'D'
+		union all (select p.proname, '', '', p.prosrc from pg_proc p join pg_namespace n on n.oid = p.pronamespace join pg_language l on l.oid = p.prolang
+		where n.nspname not in ('pg_catalog', 'information_schema') and l.lanname in ('sql', 'plpgsql') and p.prorettype <> 'trigger'::regtype limit 1000)`
 	askServer = `select current_setting('work_mem') as work_mem, current_setting('shared_buffers') as buffers,
 		pg_database_size(current_database()) as size, current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`
 )
@@ -145,7 +195,7 @@ func (s *session) readCatalog(ctx context.Context, why func(what string, err err
 		{"the tables' figures", askTables, func(r *result, i int) {
 			c.tables[r.at(i, "name")] = tableFacts{rows: max(r.number(i, "rows"), 0), pages: r.number(i, "pages"),
 				pagesNow: r.number(i, "pages_now"), rewritten: r.number(i, "rewritten"), rowWidthB: r.number(i, "width"),
-				fillPercent: r.number(i, "fill"), analyzed: r.at(i, "analyzed") == "t" || r.number(i, "rows") > 0}
+				unvacuumed: r.at(i, "unvacuumed"), fillPercent: r.number(i, "fill"), analyzed: r.at(i, "analyzed") == "t" || r.number(i, "rows") > 0}
 		}},
 		{"the columns' types", askColumns, func(r *result, i int) {
 			c.columns[r.at(i, "name")] = columnFacts{r.at(i, "type"), strings.Split(r.at(i, "free"), ",")}
@@ -158,6 +208,10 @@ func (s *session) readCatalog(ctx context.Context, why func(what string, err err
 			c.keys = append(c.keys, foreignKey{r.at(i, "name"), r.at(i, "child"), r.at(i, "parent"), r.at(i, "columns"),
 				r.number(i, "rows")})
 		}},
+		{"the functions", askRoutines, func(r *result, i int) {
+			c.routines = append(c.routines, routine{r.at(i, "name"), r.at(i, "trigger"), r.at(i, "table"), r.at(i, "source")})
+		}},
+		{"the extensions", askTrigrams, func(r *result, i int) { c.trigrams = r.at(i, "trigrams") }},
 		{"the server's settings", askServer, func(r *result, i int) {
 			c.workMem, c.buffers, c.databaseB, c.connections = r.at(i, "work_mem"), r.at(i, "buffers"), r.number(i, "size"),
 				r.number(i, "connections")

@@ -253,6 +253,10 @@ func (c *condition) value(words []sqltext.Token) {
 	}
 }
 
+// operatorSigns are the characters of which PostgreSQL's operators consist (its documentation, "CREATE OPERATOR").
+// EXPLAIN puts every operand that is an expression in parentheses, so all operators outside of them compare.
+const operatorSigns = "+-*/<>=~!@#%^&|`?"
+
 // operatorIn finds the comparison operator outside of parentheses. It returns its index and its number of tokens,
 // which is 0 if there is none.
 func operatorIn(words []sqltext.Token) (at, n int) {
@@ -262,9 +266,9 @@ func operatorIn(words []sqltext.Token) (at, n int) {
 			i = min(closingOf(words, i), len(words)-1)
 		case w.Is("IS"):
 			return i, 1
-		case w.Kind == sqltext.Sign && strings.Contains("=<>!~", w.Text):
+		case w.Kind == sqltext.Sign && strings.Contains(operatorSigns, w.Text):
 			end := i
-			for end < len(words) && words[end].Kind == sqltext.Sign && strings.Contains("=<>!~*", words[end].Text) {
+			for end < len(words) && words[end].Kind == sqltext.Sign && strings.Contains(operatorSigns, words[end].Text) {
 				end++
 			}
 			return i, end - i

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"brunt/internal/base/sqltext"
@@ -221,10 +222,11 @@ func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]rec
 // explain estimates the cost of a statement and finds its candidates. A statement that can't be explained, for
 // example because its tables are gone or the user has no access, stays without a plan. Statements with LIKE are
 // explained with the pattern that the load sends, since the beginning of the pattern decides whether an index can
-// serve it.
+// serve it. So are statements with LIMIT, since the number of rows decides whether an index with their order pays.
 func (a *advisor) explain(ctx context.Context, c *costed, plan *record.QueryPlan) error {
 	e, err := a.session.costed(ctx, c.text, nil)
-	if err == nil && plan != nil && plan.Source == record.ArgumentsWorkload && likeParameter(e.Root) {
+	if err == nil && plan != nil && len(plan.Arguments) > 0 &&
+		(plan.Source == record.ArgumentsWorkload && likeParameter(e.Root) || limited(c.text)) {
 		c.arguments = plan.Arguments
 		e, err = a.session.costed(ctx, c.text, c.arguments)
 	}
@@ -240,11 +242,16 @@ func (a *advisor) explain(ctx context.Context, c *costed, plan *record.QueryPlan
 	return nil
 }
 
-// likeParameter reports whether a plan contains LIKE with a parameter.
+// limited reports whether a statement has LIMIT or OFFSET with a parameter. For an unknown one, the planner expects a
+// tenth of the rows, for which an index with the order of the rows seldom pays.
+func limited(text string) bool { return len(placesOf(text)) > 0 }
+
+// likeParameter reports whether a plan contains LIKE, or an operator of inverted indexes, with a parameter.
 func likeParameter(root *node) (found bool) {
 	root.walk(func(n *node, _ int) {
 		for _, c := range n.conditions() {
-			found = found || c.operator == "~~" && c.param > 0
+			found = found || c.param > 0 && (c.operator == "~~" || c.operator == "~~*" ||
+				slices.Contains(invertedOperators, c.operator))
 		}
 	})
 	return found
@@ -270,7 +277,7 @@ func (d *Database) trial(ctx context.Context, s *session) (trial, error) {
 	case err != nil:
 		return nil, err
 	case schema != "":
-		return &hypothetical{s, sqltext.Quote(schema)}, nil
+		return &hypothetical{s, sqltext.Quote(schema), d.Build}, nil
 	case d.Build:
 		return newBuilt(ctx, s)
 	}

@@ -15,6 +15,11 @@ import (
 // The IDs of findings. They must not change.
 const (
 	FindSeqScan      = "seq-scan"
+	FindSorted       = "sort-limit"
+	FindHidden       = "hidden-scan"
+	FindStampede     = "stampede"
+	FindLockHeld     = "lock-across-call"
+	FindOutside      = "outside-database"
 	FindMisestimate  = "misestimate"
 	FindSpill        = "spill"
 	FindForeignKey   = "foreign-key-index"
@@ -41,32 +46,54 @@ type caseFile struct {
 	findings   []record.Finding
 	// steadyFunctions tells for each function used in conditions whether it is immutable.
 	steadyFunctions map[string]bool
-	repeated        []repeated
+	// possible reports whether the server accepts an index; nil: not asked. tried are its answers.
+	operations []inspect.Operation
+	possible   func(table, on string) bool
+	tried      map[string]bool
+	wanted     []string // table and first column of the indexes that findings advise to have
+	repeated   []repeated
 }
 
 func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
 
 // judge derives the findings, and copies the plans, with notes at the steps concerned, to the inspection.
-func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect.Load) error {
+func (i *Inspector) judge(ctx context.Context, out *record.Inspection, load inspect.Load) error {
 	known, err := i.session.readCatalog(ctx, func(what string, err error) { i.miss(lacking(what, i.config.User, err)) })
 	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known, cores: inspect.CoresOf(i.config.Host),
-		repeated: i.repeated}
+		repeated: i.repeated, operations: load.Operations, possible: func(table, on string) bool { return i.session.possible(ctx, table, on) }}
 	if err == nil {
 		c.steadyFunctions, err = i.session.steadyFunctions(ctx, c.plans)
 	}
 	for _, rule := range []func(*caseFile){
-		seqScans, counts, offsets, repeatedStatements, misestimates, spills,
-		foreignKeys, unusedIndexes, bloat, staleStatistics, cacheMisses,
-		hotRows, idleTransactions, connections, smallPools,
+		seqScans, sortedWhole, counts, offsets, repeatedStatements, spills,
+		foreignKeys, unusedIndexes, bloat, staleStatistics, misestimates, cacheMisses,
+		hotRows, idleTransactions, connections, smallPools, hiddenScans, stampedes, outside,
 	} {
 		rule(c)
 	}
+	c.reconcile()
 	inspect.Rank(c.findings)
 	out.Findings = c.findings
 	for k := range c.plans {
 		out.Plans = append(out.Plans, c.plans[k].QueryPlan)
 	}
 	return err
+}
+
+// reconcile removes advice that contradicts other advice: an index isn't dropped that another finding needs.
+func (c *caseFile) reconcile() {
+	c.findings = slices.DeleteFunc(c.findings, func(f record.Finding) bool {
+		if f.ID != FindUnusedIndex {
+			return false
+		}
+		for i := range c.catalog.indexes {
+			x := &c.catalog.indexes[i]
+			if keys := x.keysOf(); shown(x.name) == f.Subject && len(keys) > 0 && slices.Contains(c.wanted, x.table+" "+keys[0]) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // note adds a note to a step of the plan.
@@ -148,6 +175,9 @@ func hotRows(c *caseFile) {
 		severity = record.Critical
 	}
 	var holder message.Message
+	if c.heldAcrossCall(share, where) {
+		return
+	}
 	if b.HolderState != "active" {
 		holder = message.New("find.hot-rows.holder", message.Text("state", b.HolderState))
 	}
@@ -220,6 +250,20 @@ func connections(c *caseFile) {
 	}
 }
 
+const (
+	leastInXact = 0.1 // connections
+	usedMean    = 0.8 // of a pool's connections
+	usedAll     = 0.5 // of the samples in which all are in use
+)
+
+// fullyUsed reports whether requests have to wait for a connection of a pool. A connection that is idle in a transaction
+// can't be used by others either. With few connections, the moments between two requests of a connection keep the shares
+// below 1 even if requests wait.
+func fullyUsed(p *record.ClientPool) bool {
+	busy := p.ActiveMean + p.InXact
+	return max(p.AllActive, p.AllBusy) >= crowded || p.Mean >= 1.5 && busy >= usedMean*p.Mean && p.AllBusy >= usedAll
+}
+
 // smallPools finds connection pools that are fully used although the server could do more.
 func smallPools(c *caseFile) {
 	a := &c.inspection.Activity
@@ -231,11 +275,17 @@ func smallPools(c *caseFile) {
 		return
 	}
 	for _, p := range a.Clients {
-		if p.Generator || p.AllActive < crowded {
+		if p.Generator || !fullyUsed(&p) || slices.ContainsFunc(c.findings, func(f record.Finding) bool {
+			return f.ID == FindIdleXact && f.Subject == clientName(&p)
+		}) {
 			continue
 		}
-		c.add(record.Finding{ID: FindPoolTooSmall, Severity: record.Serious, Subject: clientName(&p),
-			Evidence: message.New("find.small-pool", message.Count("n", p.Max), message.Share("share", p.AllActive)),
-			Advice:   message.New("find.small-pool.advice")})
+		evidence := message.New("find.small-pool", message.Count("n", p.Max), message.Share("share", max(p.AllBusy, p.AllActive)))
+		if p.InXact >= leastInXact {
+			evidence = message.New("find.small-pool.transactions", message.Count("n", p.Max), message.Number("active", p.ActiveMean),
+				message.Number("idle", p.InXact), message.Share("share", p.AllBusy))
+		}
+		c.add(record.Finding{ID: FindPoolTooSmall, Severity: record.Serious, Subject: clientName(&p), Evidence: evidence,
+			Advice: message.New("find.small-pool.advice")})
 	}
 }

@@ -23,7 +23,9 @@ func (c *caseFile) adviseIndex(n *node, filter string) message.Message {
 		}
 	}
 	if len(equal) > 0 {
-		return message.New("find.seq-scan.advice", table, message.Text("columns", strings.Join(equal, ", ")))
+		c.wants(n.table(), equal[0])
+		return message.Sentences(c.misordered(n.table(), equal),
+			message.New("find.seq-scan.advice", table, message.Text("columns", strings.Join(equal, ", "))))
 	}
 	for i := range all {
 		k := &all[i]
@@ -35,13 +37,15 @@ func (c *caseFile) adviseIndex(n *node, filter string) message.Message {
 			return message.New("find.seq-scan.varies", table, message.Text("key", "("+k.expression+")"))
 		case k.operator == "~~" || k.operator == "~~*":
 			return c.advisePattern(k, n)
+		case c.catalog.inverted(k, n.table()) != "" && c.can(n.table(), "using gin ("+keyOf(k)+")"):
+			return message.New("find.seq-scan.inverted", table, message.Text("key", keyOf(k)))
 		case k.cast != "" && key != "":
-			if !c.immutable(k, n.table()) {
+			if !c.immutable(k, n.table()) || !c.can(n.table(), "("+key+")") {
 				index = message.Message{}
 			}
 			return message.New("find.seq-scan.cast", message.Text("column", k.column), message.Text("cast", k.cast),
 				message.Text("type", c.catalog.columns[n.table()+"."+k.column].kind), message.Nested("index", index))
-		case k.expression != "" && key != "" && c.immutable(k, n.table()):
+		case k.expression != "" && key != "" && c.immutable(k, n.table()) && c.can(n.table(), "("+key+")"):
 			return message.Sentences(index, message.New("find.seq-scan.prove"))
 		}
 	}
@@ -55,15 +59,67 @@ func (c *caseFile) adviseIndex(n *node, filter string) message.Message {
 
 // advisePattern says which index serves a condition with LIKE.
 func (c *caseFile) advisePattern(k *condition, n *node) message.Message {
-	table := message.Text("table", shown(n.table()))
-	key := quoteWhereNeeded(k.column)
+	table, key := message.Text("table", shown(n.table())), keyOf(k)
+	if !c.immutable(k, n.table()) {
+		return message.New("find.seq-scan.no-index")
+	}
+	var out []message.Message
+	if k.operator == "~~" && (beginning(k.literal) != "" || k.param > 0) && c.can(n.table(), "("+key+patternClass+")") {
+		out = append(out, message.New("find.seq-scan.like", table, message.Text("key", key+patternClass)))
+	}
+	if beginning(k.literal) == "" && c.can(n.table(), "using gin ("+key+trigramClass+")") {
+		out = append(out, message.New("find.seq-scan.pattern", table, message.Text("key", key)))
+	}
+	if len(out) == 0 {
+		return message.New("find.seq-scan.no-index")
+	}
+	return message.Sentences(out...)
+}
+
+// keyOf returns the column or the expression that a condition compares, as the key of an index.
+func keyOf(k *condition) string {
 	if k.expression != "" {
-		key = "(" + k.expression + ")"
+		return "(" + k.expression + ")"
 	}
-	if k.operator == "~~" && (beginning(k.literal) != "" || k.param > 0) && c.immutable(k, n.table()) {
-		return message.New("find.seq-scan.like", table, message.Text("key", key+patternClass))
+	return quoteWhereNeeded(k.column)
+}
+
+// can reports whether the server accepts an index. on is what follows the table's name in CREATE INDEX.
+func (c *caseFile) can(table, on string) bool {
+	if c.possible == nil {
+		return true
 	}
-	return message.New("find.seq-scan.pattern", table, message.Text("key", key))
+	key := table + " " + on
+	if _, ok := c.tried[key]; !ok {
+		if c.tried == nil {
+			c.tried = map[string]bool{}
+		}
+		c.tried[key] = c.possible(table, on)
+	}
+	return c.tried[key]
+}
+
+// wants notes that a finding advises to have an index that begins with a column, so that no other finding advises to
+// drop one.
+func (c *caseFile) wants(table, column string) { once(&c.wanted, table+" "+bare(column)) }
+
+// misordered says that an index on the table has a compared column, but not as its first one, so that a comparison of
+// this column alone can't use it.
+func (c *caseFile) misordered(table string, equal []string) message.Message {
+	for i := range c.catalog.indexes {
+		f := &c.catalog.indexes[i]
+		keys := f.keysOf()
+		if f.table != table || len(keys) < 2 || slices.ContainsFunc(equal, func(e string) bool { return bare(e) == keys[0] }) {
+			continue
+		}
+		for _, e := range equal {
+			if slices.Contains(keys[1:], bare(e)) {
+				return message.New("find.seq-scan.misordered", message.Text("index", shown(f.name)), message.Text("column", e),
+					message.Text("first", keys[0]))
+			}
+		}
+	}
+	return message.Message{}
 }
 
 // keysOf returns the keys of the missing indexes that would serve all sides of a disjunction; none if some side

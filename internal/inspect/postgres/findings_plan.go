@@ -4,6 +4,7 @@ import (
 	"brunt/internal/inspect"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"brunt/internal/base/sqltext"
@@ -17,7 +18,8 @@ const (
 	misestimated   = 10 // times
 	countedRows    = 10_000
 	offsetTimes    = 10
-	offsetBlocks   = 20 // per call; and at least twice the number of returned rows
+	graveEffect    = 0.5 // of an operation's response time
+	offsetBlocks   = 20  // per call; and at least twice the number of returned rows
 )
 
 // each calls f for each step of each plan. at is the index of the step in the record.
@@ -168,11 +170,21 @@ func repeatedStatements(c *caseFile) {
 		if severity == record.Minor {
 			severity = record.Serious // each execution also costs a round trip
 		}
+		effect := c.effect(r)
+		if effect >= graveEffect {
+			severity = record.Critical
+		}
+		if effect > 0 {
+			evidence = message.Sentences(evidence, message.New("find.repeated.effect", message.Share("share", effect),
+				message.Text("operation", r.operation)))
+		}
 		advice := message.New("find.repeated.advice")
 		if !reads(r.Text) {
 			advice = message.New("find.repeated.write")
 		}
-		c.add(p.finding(FindRepeated, severity, evidence, advice))
+		f := p.finding(FindRepeated, severity, evidence, advice)
+		f.Effect = effect
+		c.add(f)
 	}
 }
 
@@ -203,7 +215,7 @@ func misestimates(c *caseFile) {
 			}
 			i++
 		})
-		if worst == nil {
+		if worst == nil || worst.Relation != "" && c.outdated(shown(worst.table())) {
 			continue
 		}
 		p.note(at, message.New("find.misestimate.note", count("planned", worst.PlanRows), count("met", worst.Rows)))
@@ -243,13 +255,7 @@ func (n *node) misjudged() bool {
 func spills(c *caseFile) {
 	told := map[string]bool{}
 	c.each(func(p *queryPlan, n *node, at int) {
-		kB := n.DiskKB
-		switch {
-		case n.Type == "Sort" && n.SortSpace == "Disk":
-			kB = n.SortKB
-		case n.Type == "Hash" && n.Batches > 1:
-			kB = n.PeakKB * n.Batches
-		}
+		kB := n.spilledKB()
 		if kB <= 0 {
 			return
 		}
@@ -257,7 +263,8 @@ func spills(c *caseFile) {
 		p.note(at, message.New("find.spill.note"))
 		c.add(p.finding(FindSpill, record.Serious, message.New("find.spill", message.Text("step", n.text()),
 			message.Bytes("needs", kB*1024), message.Text("work_mem", c.catalog.workMem)),
-			message.New("find.spill.advice", message.Bytes("work_mem", kB*3*1024))))
+			message.Sentences(message.New("find.spill.advice", message.Bytes("work_mem", c.enoughMemory(kB*1024))),
+				c.orderInstead(p, n))))
 	})
 	for i := range c.load.Statements {
 		s := &c.load.Statements[i]
@@ -269,4 +276,91 @@ func spills(c *caseFile) {
 				message.New("find.temporary.advice")))
 		}
 	}
+}
+
+// spilledKB returns how much memory a step needs that doesn't fit into work_mem, or 0 if it fits. Partitions of a hashed
+// aggregate on disk need memory as well as those that were there; in memory, rows to be sorted need more than on disk.
+func (n *node) spilledKB() float64 {
+	const unpacked = 2
+	switch {
+	case n.Type == "Sort" && n.SortSpace == "Disk":
+		return unpacked * n.SortKB
+	case n.Type == "Hash" && n.Batches > 1:
+		return n.PeakKB * n.Batches
+	case n.DiskKB > 0:
+		return n.PeakKB + unpacked*n.DiskKB
+	}
+	return 0
+}
+
+// enoughMemory returns the work_mem to advise for a step that needs so much, bytes: a power of two with some room, and
+// more than there is.
+func (c *caseFile) enoughMemory(needB float64) float64 {
+	const room, least = 1.25, 1 << 20
+	enough := float64(least)
+	for enough < room*needB || enough <= settingBytes(c.catalog.workMem) {
+		enough *= 2
+	}
+	return enough
+}
+
+// settingBytes returns the value of a memory setting, such as 4MB, in bytes; 0 if it isn't one.
+func settingBytes(text string) float64 {
+	digits := strings.TrimRight(text, "kMGTB ")
+	x, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		return 0
+	}
+	unit := map[string]float64{"": 1, "B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+	return x * unit[strings.TrimSpace(text[len(digits):])]
+}
+
+// orderInstead says that an index with the order makes a sort superfluous, if it does: if the sorted rows are all rows of
+// one table, in the order of its columns, and not only prepared for grouping or joining.
+func (c *caseFile) orderInstead(p *queryPlan, n *node) message.Message {
+	if n.Type != "Sort" || len(n.Plans) != 1 || p.root.below("Aggregate", "Merge Join", "Unique", "WindowAgg", "SetOp")[n] {
+		return message.Message{}
+	}
+	scan, columns := n.Plans[0], ""
+	if _, order := orderOf(n.SortKey); order != nil && scan.Relation != "" && len(scan.Plans) == 0 {
+		columns = strings.Join(order, ", ")
+	}
+	if columns == "" || !c.can(scan.table(), "("+columns+")") {
+		return message.Message{}
+	}
+	return message.New("find.spill.order", message.Text("table", shown(scan.table())), message.Text("columns", columns))
+}
+
+// sortedWhole finds statements that read a whole table and sort it, to return the first rows only.
+func sortedWhole(c *caseFile) {
+	c.each(func(p *queryPlan, n *node, at int) {
+		if n.Type != "Limit" || len(n.Plans) != 1 || len(n.Plans[0].Plans) != 1 {
+			return
+		}
+		sort := n.Plans[0]
+		if sort.Type == "Gather Merge" {
+			sort = sort.Plans[0]
+		}
+		if sort.Type != "Sort" || len(sort.Plans) != 1 || sort.Plans[0].Type != "Seq Scan" || sort.Plans[0].Filter != "" {
+			return
+		}
+		scan, rows, kept := sort.Plans[0], c.catalog.table(sort.Plans[0].table()).rows, n.Rows
+		if n.Loops == nil {
+			kept = n.PlanRows
+		}
+		_, order := orderOf(sort.SortKey)
+		if rows < leastRows || kept > (1-discardedShare)*rows || order == nil {
+			return
+		}
+		columns := strings.Join(order, ", ")
+		if !c.can(scan.table(), "("+columns+")") {
+			return
+		}
+		first, _, _ := strings.Cut(order[0], " ")
+		c.wants(scan.table(), first)
+		p.note(at, message.New("find.sorted.note"))
+		c.add(p.finding(FindSorted, p.grave(), message.New("find.sorted", count("rows", rows),
+			message.Text("table", shown(scan.table())), count("kept", kept)),
+			message.New("find.sorted.advice", message.Text("table", shown(scan.table())), message.Text("columns", columns))))
+	})
 }

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"brunt/internal/record"
@@ -31,6 +33,28 @@ func (c *caseFile) tables(f func(name string, v map[string]float64)) {
 	}
 }
 
+// shareOf returns the share of the time of the statements whose plans read a table.
+func (c *caseFile) shareOf(table string) (share float64) {
+	for k := range c.plans {
+		p := &c.plans[k]
+		reads := false
+		if p.root != nil {
+			p.root.walk(func(n *node, _ int) { reads = reads || n.Relation != "" && shown(n.table()) == table })
+		}
+		if reads {
+			share += p.statement.Share
+		}
+	}
+	return min(share, 1)
+}
+
+// outdated reports whether a table's statistics are known to be old, so that estimates can't be right.
+func (c *caseFile) outdated(table string) bool {
+	return slices.ContainsFunc(c.findings, func(f record.Finding) bool {
+		return f.ID == FindStale && f.Subject == table
+	})
+}
+
 // foreignKeys finds foreign keys without an index, for which each delete or key update in the referenced table
 // reads the whole referencing table.
 func foreignKeys(c *caseFile) {
@@ -38,6 +62,8 @@ func foreignKeys(c *caseFile) {
 		if k.childRows < leastRows {
 			continue
 		}
+		first, _, _ := strings.Cut(k.columns, ",")
+		c.wants(k.child, first)
 		v := figuresOf(c.load, "table", k.parent)
 		severity, evidence := record.Minor, message.New("find.foreign-key.unused", message.Text("key", k.name),
 			message.Text("parent", shown(k.parent)))
@@ -84,10 +110,10 @@ func bloat(c *caseFile) {
 			if dead < deadGrave*(live+dead) {
 				severity = record.Minor
 			}
-			c.add(record.Finding{ID: FindBloat, Severity: severity, Subject: shown(name),
+			c.add(record.Finding{ID: FindBloat, Severity: severity, Subject: shown(name), Share: c.shareOf(shown(name)),
 				Evidence: message.Sentences(message.New("find.dead", message.Part("share", dead, live+dead),
-					count("rows", live+dead)), held),
-				Advice: message.New("find.dead.advice", message.Text("table", shown(name)))})
+					count("rows", live+dead)), held, c.unvacuumed(name)),
+				Advice: c.vacuum(name, message.New("find.dead.advice", message.Text("table", shown(name))))})
 			return
 		}
 		t := c.catalog.table(name)
@@ -100,12 +126,29 @@ func bloat(c *caseFile) {
 		row := float64(int((t.rowWidthB+rowOverheadB)/tupleAlignB+1) * tupleAlignB)
 		need := t.rows * row / (blockSize - pageOverheadB)
 		if t.pages >= bloatTimes*need && (t.pages-need)*blockSize >= bloatB {
-			c.add(record.Finding{ID: FindBloat, Severity: record.Serious, Subject: shown(name),
+			c.add(record.Finding{ID: FindBloat, Severity: record.Serious, Subject: shown(name), Share: c.shareOf(shown(name)),
 				Evidence: message.Sentences(message.New("find.bloat", message.Bytes("takes", t.pages*blockSize),
-					count("rows", t.rows), message.Bytes("needs", need*blockSize)), held),
-				Advice: message.New("find.bloat.advice", message.Text("table", shown(name)))})
+					count("rows", t.rows), message.Bytes("needs", need*blockSize)), held, c.unvacuumed(name)),
+				Advice: c.vacuum(name, message.New("find.bloat.advice", message.Text("table", shown(name))))})
 		}
 	})
+}
+
+// unvacuumed says that autovacuum is turned off for a table, or returns the zero message.
+func (c *caseFile) unvacuumed(table string) message.Message {
+	if set := c.catalog.table(table).unvacuumed; set != "" {
+		return message.New("find.autovacuum-off", message.Text("setting", set))
+	}
+	return message.Message{}
+}
+
+// vacuum returns the advice for a table that is vacuumed or analyzed too seldom. Thresholds don't matter where autovacuum
+// is turned off.
+func (c *caseFile) vacuum(table string, usual message.Message) message.Message {
+	if c.catalog.table(table).unvacuumed != "" {
+		return message.New("find.autovacuum-off.advice", message.Text("table", shown(table)))
+	}
+	return usual
 }
 
 // staleStatistics finds tables that have changed much since they were last analyzed.
@@ -133,8 +176,9 @@ func staleStatistics(c *caseFile) {
 		default:
 			return
 		}
-		c.add(record.Finding{ID: FindStale, Severity: record.Serious, Subject: shown(name), Evidence: evidence,
-			Advice: message.New("find.stale.advice", message.Text("table", shown(name)))})
+		c.add(record.Finding{ID: FindStale, Severity: record.Serious, Subject: shown(name), Share: c.shareOf(shown(name)),
+			Evidence: message.Sentences(evidence, c.unvacuumed(name)),
+			Advice:   c.vacuum(name, message.New("find.stale.advice", message.Text("table", shown(name))))})
 	})
 }
 

@@ -26,6 +26,7 @@ type Inspector struct {
 	missing    []record.Warning
 	plans      []queryPlan
 	repeated   []repeated
+	roundTrip  time.Duration // of an empty statement, before the load
 }
 
 var _ inspect.Inspector = (*Inspector)(nil)
@@ -57,6 +58,7 @@ func (i *Inspector) Begin(ctx context.Context) (err error) {
 	if i.statements.schema == "" {
 		i.miss(i.statements.missing)
 	}
+	i.roundTrip = i.session.roundTrip(ctx)
 	i.first, err = i.snapshot(ctx)
 	i.last = i.first
 	return err
@@ -110,10 +112,11 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	matched.Put(counted)
 	i.repeated = repeatedBy(counted, out.Windows[0].Statements, load.Operations)
 	out.Activity = i.activity.Record(func(application string) bool { return application == "brunt" })
+	out.ServerTimes, out.RoundTripNs = i.times(counted, load.Operations, whole.took), float64(i.roundTrip)
 	if err == nil {
 		out.Settings, err = i.settings(ctx)
 	}
-	if err == nil {
+	if err == nil && !load.Brief {
 		err = i.explainAll(ctx, out, load)
 	}
 	if err == nil {

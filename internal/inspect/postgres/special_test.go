@@ -65,7 +65,18 @@ func TestSpecialIndexes(t *testing.T) {
 			arguments: []string{"abc%"}, ddl: "ON person (name text_pattern_ops)", advice: "text_pattern_ops"},
 		{name: "like with its index", index: "create index on person (name text_pattern_ops)",
 			sent: "select * from person where name like 'abc%'"},
-		{name: "like without a beginning", sent: "select * from person where name like '%abc%'", advice: "pg_trgm"},
+		{name: "like without a beginning", sent: "select * from person where name like '%abcdef%'",
+			ddl:    "CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE INDEX CONCURRENTLY person_name_gin_idx ON person USING gin (name gin_trgm_ops)",
+			advice: "USING gin (name gin_trgm_ops)"},
+		{name: "contains", sent: "select * from person where doc @> $1::jsonb", arguments: []string{`{"email": "u7"}`},
+			ddl:    "CREATE INDEX CONCURRENTLY person_doc_gin_idx ON person USING gin (doc)",
+			advice: "CREATE INDEX ON person USING gin (doc)"},
+		{name: "contains with its index", index: "create index on person using gin (doc)",
+			sent: "select * from person where doc @> $1::jsonb", arguments: []string{`{"email": "u7"}`}},
+		{name: "wrong order", index: "create index person_born_code on person (born, code)",
+			sent: "select * from person where code = $1", arguments: []string{"x"},
+			ddl:    "CREATE INDEX CONCURRENTLY person_code_idx ON person (code)",
+			advice: "person_born_code has code, but after born"},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t) })
 	}

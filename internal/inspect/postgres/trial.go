@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"brunt/internal/base/sqltext"
 	"brunt/internal/record"
@@ -19,10 +22,15 @@ type trial interface {
 	end(ctx context.Context)
 }
 
-// hypothetical tries indexes with HypoPG, whose functions are in schema.
+// errUntried says that an index can't be tried this way, so that its effect can only be estimated.
+var errUntried = errors.New("this index can only be tried by building it")
+
+// hypothetical tries indexes with HypoPG, whose functions are in schema. HypoPG doesn't know GIN, so such indexes are
+// built in transactions that are rolled back, if build permits it.
 type hypothetical struct {
 	session *session
 	schema  string
+	build   bool
 }
 
 var _ trial = (*hypothetical)(nil)
@@ -33,6 +41,17 @@ func (h *hypothetical) create(ctx context.Context, on string) (string, error) {
 }
 
 func (h *hypothetical) with(ctx context.Context, on []string, f func() error) (float64, error) {
+	if slices.ContainsFunc(on, inverted) {
+		if !h.build {
+			return 0, errUntried
+		}
+		b, err := newBuilt(ctx, h.session)
+		if err != nil {
+			return 0, err
+		}
+		defer b.end(ctx)
+		return b.with(ctx, on, f)
+	}
 	sum := 0.0
 	for _, one := range on {
 		id, err := h.create(ctx, one)
@@ -50,8 +69,14 @@ func (h *hypothetical) with(ctx context.Context, on []string, f func() error) (f
 	return sum, f()
 }
 
+// inverted reports whether an index is a GIN index.
+func inverted(on string) bool { return strings.Contains(on, " using "+gin+" ") }
+
 func (h *hypothetical) keep(ctx context.Context, on []string) error {
 	for _, one := range on {
+		if inverted(one) {
+			continue // statements keep the costs that were found with it
+		}
 		if _, err := h.create(ctx, one); err != nil {
 			return err
 		}
@@ -92,6 +117,11 @@ func (b *built) with(ctx context.Context, on []string, f func() error) (sum floa
 		}
 	}()
 	for i, one := range on {
+		if first := needs(one); first != "" {
+			if _, err := b.session.plain(ctx, first); err != nil {
+				return 0, err
+			}
+		}
 		name := fmt.Sprintf("%s_%d", builtName, i)
 		if _, err := b.session.plain(ctx, "create index "+name+" on "+one); err != nil {
 			return 0, fmt.Errorf("build an index on %s: %w", one, err)
@@ -108,6 +138,11 @@ func (b *built) with(ctx context.Context, on []string, f func() error) (sum floa
 
 func (b *built) keep(ctx context.Context, on []string) error {
 	for _, one := range on {
+		if first := needs(one); first != "" {
+			if _, err := b.session.plain(ctx, first); err != nil {
+				return err
+			}
+		}
 		if _, err := b.session.plain(ctx, "create index on "+one); err != nil {
 			return err
 		}

@@ -62,7 +62,6 @@ func (t *totals) add(o *totals) {
 // machine are the machine's and the process's times at a reading.
 type machine struct {
 	busy, stolen uint64 // clock ticks
-	brunt        time.Duration
 }
 
 // thread is a thread of an observed process.

@@ -16,7 +16,7 @@ const (
 	mostPeriod  = time.Second
 	leastCount  = 250 * time.Millisecond // between readings of the counters
 	mostCount   = 5 * time.Second
-	costBound   = 400 // samples, and readings, each take at most 1/costBound of a core
+	costBound   = 600 // samples, and readings, each take at most 1/costBound of a core
 )
 
 // Watch observes processes during a load. It is a measure.Sink that only signals its goroutine.
@@ -85,9 +85,12 @@ func (w *Watch) run() {
 			w.spent, w.took = threadTime()-began, time.Since(w.began)
 			return
 		case t := <-w.ticks:
-			w.count()
+			// The next interval may be the first that is measured. After that, readings needn't be at ends of intervals.
+			if t.warmUp {
+				w.count()
+				counted = time.Now()
+			}
 			w.close(t)
-			counted = time.Now()
 		case <-timer.C:
 			cost := spentBy(func() {
 				for _, o := range w.all {
@@ -108,12 +111,13 @@ func (w *Watch) run() {
 
 // pending closes the intervals that have ended and not been counted yet.
 func (w *Watch) pending() {
+	w.count()
 	for {
 		select {
 		case t := <-w.ticks:
-			w.count()
 			w.close(t)
 		default:
+			w.close(tick{})
 			return
 		}
 	}
@@ -128,11 +132,16 @@ func spentBy(f func()) time.Duration {
 	return threadTime() - began
 }
 
-func (w *Watch) count() {
-	var m machine
+// machineNow reads the machine's times.
+func machineNow() (m machine) {
 	if text, err := os.ReadFile(filepath.Join(procFolder, "stat")); err == nil {
 		m.busy, m.stolen = busyTicks(text)
 	}
+	return m
+}
+
+func (w *Watch) count() {
+	m := machineNow()
 	for _, o := range w.all {
 		if !o.gone {
 			o.count()

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,12 @@ import (
 	"brunt/internal/base/secret"
 	"brunt/internal/base/suggest"
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/etcd"
+	"brunt/internal/inspect/mysql"
+	"brunt/internal/inspect/picodata"
 	"brunt/internal/inspect/postgres"
+	"brunt/internal/inspect/redis"
+	"brunt/internal/inspect/tarantool"
 	"brunt/internal/server/connection"
 )
 
@@ -27,6 +33,9 @@ type Kind struct {
 	Rights  string // what the user needs at least, for people
 	// New returns the inspector for the text behind NAME=. Its errors are one line for the user, without secrets.
 	New func(url string) (inspect.Inspector, error)
+	// Open returns the database for advice about indexes; nil for kinds without. build permits building indexes in order
+	// to try them, if there is no other way. Its errors are like New's, or say why the server can't be reached.
+	Open func(ctx context.Context, url string, build bool) (inspect.Database, error)
 }
 
 // Kinds returns all kinds of servers that can be inspected.
@@ -35,7 +44,31 @@ func Kinds() []Kind {
 		{
 			Name: "pg", Protocols: []string{"pg"}, Products: []string{"PostgreSQL"},
 			URL:     connection.Form{Plain: "postgres", Port: "5432"},
-			Example: "postgres://host:5432/database?user=name", Rights: "pg_monitor", New: kind(postgres.New),
+			Example: "postgres://host:5432/database?user=name", Rights: "pg_monitor", New: kind(postgres.New), Open: openPostgres,
+		},
+		{
+			Name: "mysql", Protocols: []string{"mysql"}, Products: []string{"MySQL", "MariaDB"}, URL: mysql.Form(),
+			Example: "mysql://user@host:3306/database", Rights: "PROCESS, and SELECT on performance_schema",
+			New: kind(mysql.New), Open: database(mysql.Open),
+		},
+		{
+			Name: "tarantool", Protocols: []string{"iproto"}, Products: []string{"Tarantool"}, URL: tarantool.Form(),
+			Example: "tarantool://user@host:3301", Rights: "execute on box.stat and the like", New: kind(tarantool.New),
+			Open: database(tarantool.Open),
+		},
+		{
+			Name: "picodata", Protocols: []string{"iproto"}, Products: []string{"Picodata"}, URL: picodata.Form(),
+			Cluster: true, Example: "picodata://user@host:3301?metrics=host:8081",
+			Rights: "what the load's statements need", New: kind(picodata.New),
+		},
+		{
+			Name: "redis", Protocols: []string{"redis"}, URL: redis.Form(), Cluster: true,
+			Example: "redis://user:password@host:6379",
+			Rights:  "+info +slowlog|get +latency|latest +client|list +config|get", New: kind(redis.New),
+		},
+		{
+			Name: "etcd", Protocols: []string{"etcd"}, URL: etcd.Form(), Cluster: true,
+			Example: "http://host:2379", Rights: "a client certificate, where clients need one", New: kind(etcd.New),
 		},
 	}
 }
@@ -49,6 +82,27 @@ func kind[I inspect.Inspector](open func(string) (I, error)) func(string) (inspe
 		}
 		return i, nil
 	}
+}
+
+// database adapts the opening of a database.
+func database[D inspect.Database](open func(context.Context, string, bool) (D, error)) func(context.Context, string,
+	bool) (inspect.Database, error) {
+	return func(ctx context.Context, url string, build bool) (inspect.Database, error) {
+		d, err := open(ctx, url, build)
+		if err != nil {
+			return nil, err
+		}
+		return d, nil
+	}
+}
+
+func openPostgres(ctx context.Context, url string, build bool) (inspect.Database, error) {
+	d, err := postgres.Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	d.Build = build
+	return d, nil
 }
 
 // Names returns the names of all kinds.

@@ -4,6 +4,7 @@ package servers
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"brunt/internal/base/secret"
 	"brunt/internal/inspect"
@@ -21,40 +22,55 @@ func Parse(text string) (inspect.Inspector, error) {
 	return k.New(url)
 }
 
-// Open returns the database for a text of the form pg=DSN, to get advice from it. build permits building indexes in
-// order to try them, if there is no other way; see postgres.Database. Its errors are like those of Parse, or say
-// why the database can't be reached.
+// Check checks a text of the form KIND=URL, or auto.
+func Check(text string) error {
+	if text == Auto {
+		return nil
+	}
+	_, err := Parse(text)
+	return err
+}
+
+// Advises reports whether Open and Lacks are for the server of a text.
+func Advises(text string) bool {
+	k, _, err := split(text)
+	return err == nil && k.Open != nil
+}
+
+// Open returns the database for a text of the form KIND=URL, to get advice from it. build permits building indexes in
+// order to try them, if there is no other way; see postgres.Database and built.Database. Its errors are like those of
+// Parse, or say why the database can't be reached.
 func Open(ctx context.Context, text string, build bool) (inspect.Database, error) {
-	d, err := open(ctx, text)
+	k, url, err := split(text)
 	if err != nil {
 		return nil, err
 	}
-	d.Build = build
-	return d, nil
+	if k.Open == nil {
+		return nil, fmt.Errorf("%s: there is no advice about indexes for this kind of server; it is for %s",
+			secret.Text(text), strings.Join(advising(), ", "))
+	}
+	return k.Open(ctx, url, build)
+}
+
+// advising returns the names of the kinds that give advice.
+func advising() (names []string) {
+	for _, k := range Kinds() {
+		if k.Open != nil {
+			names = append(names, k.Name)
+		}
+	}
+	return names
 }
 
 // Lacks returns what prevents the counting of statements, and the building of indexes, in the database for a text
-// of the form pg=DSN; see postgres.Database. Its errors are like those of Open.
+// of the form KIND=URL; see postgres.Database. It knows that of PostgreSQL only. Its errors are like those of Open.
 func Lacks(ctx context.Context, text string) (counts, builds message.Message, err error) {
-	d, err := open(ctx, text)
+	d, err := Open(ctx, text, false)
 	if err != nil {
 		return counts, builds, err
 	}
-	return d.Lacks(ctx)
-}
-
-// open connects to the database of a text. Only those of PostgreSQL give advice.
-func open(ctx context.Context, text string) (*postgres.Database, error) {
-	k, dsn, err := split(text)
-	if err != nil {
-		return nil, err
+	if pg, ok := d.(*postgres.Database); ok {
+		return pg.Lacks(ctx)
 	}
-	if k.Name != advises {
-		return nil, fmt.Errorf("%s: advice about indexes is for PostgreSQL; write %s= and how to connect", secret.Text(text),
-			advises)
-	}
-	return postgres.Open(ctx, dsn)
+	return counts, builds, nil
 }
-
-// advises is the kind of servers that give advice.
-const advises = "pg"

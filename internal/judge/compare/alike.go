@@ -2,6 +2,9 @@ package compare
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -174,8 +177,7 @@ func different(a, b *result.Result) message.Message {
 	return message.Message{}
 }
 
-// planParts names the parts in which two plans differ. Targets, seeds, thresholds and the names of configurations may
-// differ.
+// planParts names the parts in which two plans differ; see apartFrom.
 func planParts(a, b *result.Result) (parts []message.Message) {
 	if a.PlanHash == b.PlanHash && a.PlanHash != "" {
 		return nil
@@ -191,13 +193,7 @@ func planParts(a, b *result.Result) (parts []message.Message) {
 	if yaml.Unmarshal(a.Plan, &x) != nil || yaml.Unmarshal(b.Plan, &y) != nil {
 		return []message.Message{message.New("compare.unreadable-plan")}
 	}
-	apart := []string{"target", "seed", "first", "thresholds", "config_name"}
-	if x["sha256"] != nil && y["sha256"] != nil {
-		apart = append(apart, "name", "script") // for k6 scripts the content counts, not the path
-		if x["imports_sha256"] == nil || y["imports_sha256"] == nil {
-			apart = append(apart, "imports_sha256") // older records, and scripts without imports, have none
-		}
-	}
+	apart := apartFrom(x, y)
 	both := map[string]any{}
 	maps.Copy(both, x)
 	maps.Copy(both, y)
@@ -208,6 +204,39 @@ func planParts(a, b *result.Result) (parts []message.Message) {
 		parts = append(parts, partName(key))
 	}
 	return parts
+}
+
+// Fingerprint identifies what must be equal for two runs to be compared over time: the kind of the load, and the plan
+// without the parts that may differ. It is "" for programs whose results don't contain their plan.
+func Fingerprint(r *result.Result) string {
+	if len(r.Plan) == 0 {
+		return ""
+	}
+	var x map[string]any
+	if yaml.Unmarshal(r.Plan, &x) != nil {
+		return ""
+	}
+	for _, key := range apartFrom(x, x) {
+		delete(x, key)
+	}
+	text, err := json.Marshal(x) // keys are sorted
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(append([]byte(r.LoadModel+"\n"), text...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// apartFrom returns the parts in which two plans may differ: targets, seeds, thresholds and the names of configurations.
+func apartFrom(x, y map[string]any) []string {
+	apart := []string{"target", "seed", "first", "thresholds", "config_name"}
+	if x["sha256"] != nil && y["sha256"] != nil {
+		apart = append(apart, "name", "script") // for k6 scripts the content counts, not the path
+		if x["imports_sha256"] == nil || y["imports_sha256"] == nil {
+			apart = append(apart, "imports_sha256") // older records, and scripts without imports, have none
+		}
+	}
+	return apart
 }
 
 // partName returns the name of a part of a plan by its key.

@@ -46,6 +46,8 @@ type Comparison struct {
 	Verdict         Verdict // Regression if any metric has one; otherwise that of the primary metrics
 	Rows            []Row   // primary metrics first, then the other metrics, then those of single operations
 	Warnings        []message.Message
+	Sums            []SumChange      // of operations whose mean response changed, if both sides know what it is made of
+	Functions       []FunctionChange // of profiled services, the greatest changes first
 }
 
 // Side is the runs of one side.
@@ -122,11 +124,14 @@ func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 	}
 	c := &Comparison{
 		Base: sideOf(base), Candidate: sideOf(candidate), Confidence: o.Confidence,
-		Warnings: append(refusals.Reasons, warnings...),
+		Warnings: append(refusals.Reasons, warnings...), Sums: sumChanges(base, candidate),
+		Functions: functionChanges(base, candidate),
 	}
 	common := false
-	for _, m := range metrics(base, candidate) {
+	main := primariesOf(slices.Concat(base, candidate))
+	for _, m := range metrics(base, candidate, main) {
 		r := o.row(m, base, candidate)
+		r.Primary = primary(m, main)
 		c.Rows, common = append(c.Rows, r), common || !r.Lacking
 	}
 	if !common {
@@ -157,7 +162,7 @@ func sideOf(runs []*result.Result) Side {
 }
 
 // metrics returns the metrics to compare, each once, the primary ones first.
-func metrics(base, candidate []*result.Result) (all []result.Metric) {
+func metrics(base, candidate []*result.Result, main []string) (all []result.Metric) {
 	all = slices.DeleteFunc(metricsOf(slices.Concat(base, candidate)), func(m result.Metric) bool {
 		return m.Operation != "" && !slices.Contains([]string{"rate", "response.avg", "response.p(99)"}, m.Name)
 	})
@@ -165,7 +170,7 @@ func metrics(base, candidate []*result.Result) (all []result.Metric) {
 		switch {
 		case m.Operation != "":
 			return 2
-		case primary(m):
+		case primary(m, main):
 			return 0
 		}
 		return 1
@@ -191,10 +196,18 @@ func everywhere(m result.Metric, runs []*result.Result) bool {
 	return !slices.ContainsFunc(runs, func(r *result.Result) bool { return r.Find(m.Name, m.Operation) == nil })
 }
 
-// primary reports whether a metric is one of the main metrics of a run: rate, p99 of response times and errors, over
-// all operations.
-func primary(m result.Metric) bool {
-	return m.Operation == "" && slices.Contains([]string{"rate", "response.p(99)", "errors"}, m.Name)
+// primariesOf returns the main metrics of runs: rate, p99 of response times and errors. The rate of an open load is what
+// the load asked for: it says nothing of the target unless requests fail, which errors show.
+func primariesOf(runs []*result.Result) []string {
+	if !slices.ContainsFunc(runs, func(r *result.Result) bool { return r.LoadModel != "open" }) {
+		return []string{"response.p(99)", "errors"}
+	}
+	return []string{"rate", "response.p(99)", "errors"}
+}
+
+// primary reports whether a metric is one of the main ones, over all operations.
+func primary(m result.Metric, main []string) bool {
+	return m.Operation == "" && slices.Contains(main, m.Name)
 }
 
 func values(m *result.Metric, runs []*result.Result) []float64 {
@@ -212,7 +225,7 @@ func values(m *result.Metric, runs []*result.Result) []float64 {
 func (o *Options) row(m result.Metric, base, candidate []*result.Result) Row {
 	a, b := values(&m, base), values(&m, candidate)
 	r := Row{
-		Metric: m.Name, Operation: m.Operation, Unit: m.Unit, Better: m.Better, Primary: primary(m),
+		Metric: m.Name, Operation: m.Operation, Unit: m.Unit, Better: m.Better,
 		P: math.NaN(), RanksP: math.NaN(), Effect: math.NaN(), Tolerance: o.Tolerances.Of(m.Name),
 	}
 	if len(a) < len(base) || len(b) < len(candidate) {

@@ -91,6 +91,52 @@ func TestVerdicts(t *testing.T) {
 
 // If a system is compared with itself, almost none of the comparisons is a regression, and with enough runs most are
 // called equivalent.
+// The rate of an open load is no main metric. If most operations are faster, the verdict is an improvement, though the
+// tail over all of them varies.
+func TestOpenLoads(t *testing.T) {
+	open := func(all []*result.Result, ops int, ns float64) []*result.Result {
+		r := rand.New(rand.NewPCG(9, uint64(ns)))
+		for _, one := range all {
+			one.LoadModel = "open"
+			for k := range ops {
+				name := fmt.Sprint("op", k)
+				one.Add("response.avg", name, ns*math.Exp(0.02*r.NormFloat64()))
+				one.Add("rate", name, 10)
+			}
+		}
+		return all
+	}
+	c, err := Runs(open(runs(1, 6, 100, 10e6, 0.5), 12, 50e6), open(runs(2, 6, 100, 9e6, 0.5), 12, 10e6), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if find(t, c, "rate").Primary || !find(t, c, "response.p(99)").Primary {
+		t.Error("the rate is a main metric")
+	}
+	if c.Verdict != Improvement || find(t, c, "response.p(99)").Verdict != Inconclusive {
+		t.Errorf("%s; p99: %s", c.Verdict, find(t, c, "response.p(99)").Verdict)
+	}
+}
+
+// Runs of other loads have another fingerprint. Targets and seeds don't matter.
+func TestFingerprint(t *testing.T) {
+	of := func(model, plan string) string {
+		return Fingerprint(&result.Result{LoadModel: model, Plan: []byte(plan)})
+	}
+	a := of("open", "{queries: [{name: a, rate: 5}], target: {addresses: [x]}, seed: 1}")
+	for plan, same := range map[string]bool{
+		"{queries: [{rate: 5, name: a}], target: {addresses: [y]}, seed: 2, thresholds: [x]}": true,
+		"{queries: [{name: a, rate: 50}], target: {addresses: [x]}, seed: 1}":                 false,
+	} {
+		if (of("open", plan) == a) != same {
+			t.Errorf("%s: the same load is %v", plan, !same)
+		}
+	}
+	if of("closed", "{queries: [{name: a, rate: 5}]}") == a || a == "" || Fingerprint(&result.Result{}) != "" {
+		t.Error(a)
+	}
+}
+
 func TestTheSameIsRarelyARegression(t *testing.T) {
 	const times = 300
 	count := map[Verdict]int{}

@@ -24,6 +24,8 @@ func (c *Comparison) verdict() Verdict {
 		return Unknown
 	case has(Regression, every):
 		return Regression
+	case c.mostImproved():
+		return Improvement
 	case has(Inconclusive, primary):
 		return Inconclusive
 	case has(Improvement, primary):
@@ -32,6 +34,23 @@ func (c *Comparison) verdict() Verdict {
 		return Inconclusive
 	}
 	return Equivalent
+}
+
+// mostImproved reports whether at least half of the operations have become faster. (None has become slower.) It is then
+// not in doubt what the change does, even if a quantile over all operations varies too much to be settled.
+func (c *Comparison) mostImproved() bool {
+	improved, all := map[string]bool{}, map[string]bool{}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if r.Operation == "" || r.Metric == "rate" || r.Lacking {
+			continue
+		}
+		all[r.Operation] = true
+		if r.Verdict == Improvement {
+			improved[r.Operation] = true
+		}
+	}
+	return len(improved) > 0 && 2*len(improved) >= len(all)
 }
 
 // settle sets the verdict of a row by where the interval of the change lies. A change beyond the tolerance must also be

@@ -33,6 +33,11 @@ func (c *Comparison) Tables(l units.Language) []cell.Table {
 	if rows := c.operations(); len(rows) > 0 {
 		tables = append(tables, c.grid(l, "operations", message.Label(l, "OPERATIONS"), rows))
 	}
+	for _, t := range []cell.Table{c.sums(l), c.functions(l)} {
+		if len(t.Rows) > 0 {
+			tables = append(tables, t)
+		}
+	}
 	return append(tables, warningTable(l, c.Warnings, c.notes(l))...)
 }
 

@@ -37,7 +37,8 @@ func NewEntry(runs []*result.Result, series, version string, now time.Time, anyw
 	if series = cmp.Or(series, first.Name); series == "" {
 		return Entry{}, fmt.Errorf("%s doesn't tell what it is a run of; name the series with --series", first.Path)
 	}
-	e := Entry{Added: now.UTC(), Series: series, Version: version, Environment: environment(first), Began: first.Started,
+	e := Entry{Added: now.UTC(), Series: series, Version: version, Environment: environment(first),
+		Load: compare.Fingerprint(first), Began: first.Started,
 		Count: len(runs)}
 	for _, r := range runs {
 		if r.ID != "" {

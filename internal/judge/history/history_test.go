@@ -134,17 +134,43 @@ func TestVersionsAreInTheOrderOfTheirFirstEntry(t *testing.T) {
 	}
 }
 
+// Runs of another load aren't added to a series, as compare refuses them, unless the user insists.
+func TestOtherLoadsAreRefused(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	of := func(k int, load string) Entry {
+		e := version(k, 10, 1)
+		e.Load = load
+		return e
+	}
+	for k, load := range []string{"", "x", "x", ""} {
+		if err := s.Add(of(k, load), false); err != nil {
+			t.Errorf("%q: %v", load, err)
+		}
+	}
+	var other *OtherLoadError
+	if err := s.Add(of(4, "x"), false); err != nil {
+		t.Error(err)
+	}
+	if err := s.Add(of(5, "y"), false); !errors.As(err, &other) || other.Version != "v4" ||
+		!strings.Contains(err.Error(), "--series") {
+		t.Error(err)
+	}
+	if err := s.Add(of(5, "y"), true); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStore(t *testing.T) {
 	s := Store{Dir: filepath.Join(t.TempDir(), "a", "b")}
 	if all, damaged, err := s.Entries(); err != nil || len(all) != 0 || len(damaged) != 0 {
 		t.Errorf("an empty store: %v %v %v", all, damaged, err)
 	}
 	for k := range 3 {
-		if err := s.Add(version(k, 10, 1)); err != nil {
+		if err := s.Add(version(k, 10, 1), false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Add(version(1, 10, 1)); err == nil || !strings.Contains(err.Error(), "in the history already, as v1") {
+	if err := s.Add(version(1, 10, 1), false); err == nil || !strings.Contains(err.Error(), "in the history already, as v1") {
 		t.Errorf("a run twice: %v", err)
 	}
 }
@@ -166,7 +192,7 @@ func TestStoreAddsBehindWhatIsThere(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(s.Dir, EntriesFile), []byte(row.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Add(version(7, 10, 1)); err != nil {
+			if err := s.Add(version(7, 10, 1), false); err != nil {
 				t.Fatal(err)
 			}
 			all, damaged, err := s.Entries()
@@ -185,7 +211,7 @@ func TestStoreTakesSeveralAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for k := range 20 {
 		wait.Go(func() {
-			if err := s.Add(version(k, 10, 1)); err != nil {
+			if err := s.Add(version(k, 10, 1), false); err != nil {
 				t.Error(err)
 			}
 		})
@@ -219,7 +245,7 @@ func TestOddLinesStopNothing(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			s := Store{Dir: t.TempDir()}
 			for _, e := range steps(1000, 900) {
-				if err := s.Add(e); err != nil {
+				if err := s.Add(e, false); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -262,7 +288,7 @@ func TestEndlessTimesAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Add(e); err != nil {
+		if err := s.Add(e, false); err != nil {
 			t.Fatal(err)
 		}
 	}

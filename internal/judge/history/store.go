@@ -30,12 +30,13 @@ const SchemaVersion = 1
 type Entry struct {
 	Schema      int       `json:"schema"`
 	Added       time.Time `json:"added"`
-	Series      string    `json:"series"`      // what is measured repeatedly: usually the plan's name
-	Version     string    `json:"version"`     // of the measured software: a commit or a release
-	Environment string    `json:"environment"` // where the runs were made; see environment
-	Began       time.Time `json:"began"`       // start of the first run
-	Count       int       `json:"count"`       // number of runs
-	Runs        []string  `json:"runs"`        // IDs of the runs that have one
+	Series      string    `json:"series"`         // what is measured repeatedly: usually the plan's name
+	Version     string    `json:"version"`        // of the measured software: a commit or a release
+	Environment string    `json:"environment"`    // where the runs were made; see environment
+	Load        string    `json:"load,omitempty"` // what was sent; see compare.Fingerprint. "" if unknown
+	Began       time.Time `json:"began"`          // start of the first run
+	Count       int       `json:"count"`          // number of runs
+	Runs        []string  `json:"runs"`           // IDs of the runs that have one
 	Metrics     []Metric  `json:"metrics"`
 }
 
@@ -99,12 +100,30 @@ func (s Store) Acknowledged() (all []Acknowledged, damaged []string, err error) 
 // errDamaged marks a line that can't be parsed.
 var errDamaged = errors.New("damaged")
 
+// OtherLoadError says that a series has runs of another load, with which an entry can't be compared.
+type OtherLoadError struct{ Series, Version string }
+
+// Error returns the error and what to do.
+func (e *OtherLoadError) Error() string {
+	return fmt.Sprintf("the runs of %s in the series %q have another load (operations, data, rates or phases), as compare would "+
+		"refuse; give these a series of their own with --series, or add them all the same with --anyway", e.Version, e.Series)
+}
+
 // Add appends an entry and creates the folder if necessary. It fails if one of the entry's runs is already in the
-// store.
-func (s Store) Add(e Entry) error {
+// store and, unless anyway is true, with an *OtherLoadError if the last entry of its series in its environment has another
+// load.
+func (s Store) Add(e Entry, anyway bool) error {
 	have, _, err := s.Entries()
 	if err != nil {
 		return err
+	}
+	for _, h := range slices.Backward(have) {
+		if h.Series == e.Series && h.Environment == e.Environment {
+			if !anyway && h.Load != "" && e.Load != "" && h.Load != e.Load {
+				return &OtherLoadError{Series: e.Series, Version: h.Version}
+			}
+			break
+		}
 	}
 	for _, h := range have {
 		for _, id := range e.Runs {

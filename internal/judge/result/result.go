@@ -46,6 +46,8 @@ type Result struct {
 	Plan      []byte // as YAML
 	PlanHash  string
 	Metrics   []Metric
+	Sums      []record.ResponseSum // what responses are made of; none if nothing is known of what the server did in them
+	Profiles  []record.Profile     // of services during the load
 
 	at map[[2]string]int // index in Metrics by name and operation
 }
@@ -110,6 +112,7 @@ func Of(run *record.Run) *Result {
 		Program: "brunt", ID: run.ID, Name: run.Name, Started: run.Started, Seed: strconv.FormatUint(run.Seed, 10),
 		LoadModel: run.LoadModel, Sessions: run.Sessions, Verdict: run.Verdict.Result, Reasons: run.Verdict.Reasons,
 		Killed: !run.Complete || run.Interrupted, Machine: &run.Environment, PlanHash: run.PlanHash,
+		Sums: run.KnownSums(), Profiles: run.Profiles,
 	}
 	for _, t := range run.Targets {
 		if s := strings.TrimSpace(t.Product + " " + t.Version); s != "" && !slices.Contains(r.Servers, s) {

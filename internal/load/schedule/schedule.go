@@ -14,6 +14,17 @@ type Segment struct {
 	RateFrom, RateTo float64 // arrivals per second at its start and end; ≥ 0
 }
 
+// Exact says how the arrivals of a segment differ from those that its rates alone give. The zero value says that they
+// don't.
+type Exact struct {
+	// Whole says that the arrivals are counted anew: the first is at the segment's start, and if their expected number
+	// isn't whole, the rest is dropped.
+	Whole bool
+	// TimesNs are, if not nil, the arrivals themselves, in ns after the segment's start: ascending, from 0 to below its
+	// duration. The rates then have no meaning.
+	TimesNs []int64
+}
+
 // Process is how arrivals are distributed around the rate.
 type Process uint8
 

@@ -25,11 +25,18 @@ type piece struct {
 	slope      float64 // per second², to − from over the duration
 	before     float64 // expected arrivals up to its start
 	after      float64 // expected arrivals up to its end
+	expected   float64 // expected arrivals inside it, of which a whole segment drops a fraction
+	times      []int64 // the arrivals, if they are listed
 }
 
 // NewShape returns the shape of the segments, which ends after limit arrivals (0 means no limit). It returns an error
 // for negative or non-finite rates, for negative durations, and for loads too long to number their arrivals.
 func NewShape(segments []Segment, limit uint64) (*Shape, error) {
+	return NewExactShape(segments, nil, limit)
+}
+
+// NewExactShape is NewShape with an Exact for each segment; nil means none.
+func NewExactShape(segments []Segment, exact []Exact, limit uint64) (*Shape, error) {
 	s := &Shape{limit: limit}
 	if limit == 0 {
 		s.limit = math.MaxUint64
@@ -45,6 +52,11 @@ func NewShape(segments []Segment, limit uint64) (*Shape, error) {
 			return nil, errors.New("the load lasts longer than 292 years: shorten a segment")
 		}
 		p := g.after(s.duration, s.total)
+		if exact != nil {
+			if err := p.count(&exact[i], s.total); err != nil {
+				return nil, fmt.Errorf("segment %d of the load: %w", i+1, err)
+			}
+		}
 		s.pieces = append(s.pieces, p)
 		s.duration += g.DurationNs
 		s.total = p.after
@@ -65,7 +77,22 @@ func (g *Segment) after(startNs int64, before float64) piece {
 		before: before,
 	}
 	p.after = snap(p.before + p.inside(d))
+	p.expected = p.after - p.before
 	return p
+}
+
+// count counts the arrivals of a segment, before which there are so many expected ones, as e says.
+func (p *piece) count(e *Exact, before float64) error {
+	switch {
+	case e.TimesNs != nil:
+		p.times, p.before = e.TimesNs, math.Ceil(before)
+		p.after = p.before + float64(len(e.TimesNs))
+		return CheckTimes(e.TimesNs, p.durationNs)
+	case e.Whole:
+		p.expected, p.before = snap(p.inside(float64(p.durationNs)/nsPerS)), math.Ceil(before)
+		p.after = p.before + math.Floor(p.expected)
+	}
+	return nil
 }
 
 func (g *Segment) check() error {
@@ -75,6 +102,16 @@ func (g *Segment) check() error {
 	for _, rate := range [...]float64{g.RateFrom, g.RateTo} {
 		if !(rate >= 0) || math.IsInf(rate, 0) {
 			return fmt.Errorf("its rate is %g per second: give a number of 0 or more", rate)
+		}
+	}
+	return nil
+}
+
+// CheckTimes returns an error unless times are ascending, from 0 to below the duration.
+func CheckTimes(timesNs []int64, durationNs int64) error {
+	for i, at := range timesNs {
+		if at < 0 || at >= durationNs || i > 0 && at < timesNs[i-1] {
+			return fmt.Errorf("arrival %d is at %d ns: give ascending times from 0 to below the duration", i+1, at)
 		}
 	}
 	return nil
@@ -96,12 +133,14 @@ func (p *piece) inside(t float64) float64 { return t * (p.from + p.slope*t/2) }
 // from·t + slope·t²/2 in the form without cancellation: from the start if the rate rises, from the end if it falls.
 func (p *piece) at(n float64) float64 {
 	switch {
+	case p.times != nil:
+		return float64(p.startNs + p.times[min(int(n), len(p.times)-1)])
 	case p.slope == 0:
 		return float64(p.startNs) + n*nsPerS/p.from
 	case p.slope > 0:
 		return float64(p.startNs) + 2*n*nsPerS/(p.from+math.Sqrt(p.from*p.from+2*p.slope*n))
 	}
-	rest := max(0, p.after-p.before-n)
+	rest := max(0, p.expected-n)
 	root := p.to + math.Sqrt(p.to*p.to-2*p.slope*rest)
 	if root == 0 {
 		return float64(p.startNs + p.durationNs)

@@ -195,3 +195,40 @@ func (s *Shape) Expected(ns int64) float64 {
 // Count returns the number of arrivals if they are Uniform: one at 0 expected arrivals, one at 1, and so on, all before
 // the end.
 func (s *Shape) Count() uint64 { return min(s.limit, uint64(math.Ceil(s.total))) }
+
+func TestExactArrivals(t *testing.T) {
+	const s = 1_000_000_000
+	for _, c := range []struct {
+		name     string
+		segments []Segment
+		exact    []Exact
+		want     []int64
+	}{
+		{"a whole number", []Segment{{5 * s / 2, 1, 1}, {s, 2, 2}}, []Exact{{Whole: true}, {}},
+			[]int64{0, s, 5 * s / 2, 3 * s}},
+		{"falling, counted anew", []Segment{{s / 2, 1, 1}, {2 * s, 2, 1}}, []Exact{{}, {Whole: true}},
+			[]int64{0, s / 2, 1035898384, 1671572875}},
+		{"listed", []Segment{{s, 3, 3}, {s, 1, 1}}, []Exact{{TimesNs: []int64{5, 5, s - 1}}, {}}, []int64{5, 5, s - 1, s}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			shape, err := NewExactShape(c.segments, c.exact, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := collect(shape.Arrivals(Uniform, 0))
+			if len(got) != len(c.want) {
+				t.Fatalf("got %v, want %v", got, c.want)
+			}
+			for i := range got {
+				if d := got[i] - c.want[i]; d < -1 || d > 1 {
+					t.Errorf("got %v, want %v", got, c.want)
+				}
+			}
+		})
+	}
+	for _, wrong := range [][]int64{{-1}, {3, 2}, {10}} {
+		if _, err := NewExactShape([]Segment{{10, 1, 1}}, []Exact{{TimesNs: wrong}}, 0); err == nil {
+			t.Errorf("%v were taken", wrong)
+		}
+	}
+}

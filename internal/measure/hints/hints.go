@@ -17,6 +17,7 @@ const (
 	Pause    Kind = "pause"    // no operation succeeded in an interval, although some did before
 	Recovery Kind = "recovery" // first success after a pause
 	StartUp  Kind = "start-up" // the level settled within the first intervals of the load
+	Periodic Kind = "periodic" // standstills recur: From is their period, and To the response times in them, both in ns
 )
 
 // Metric is the figure that changed.
@@ -62,6 +63,9 @@ const (
 // the baseline starts again at the new level. It also starts again with each phase, since changes between phases
 // are intended. Throughput of open loads is judged as a share of the offered rate.
 //
+// If several operations are followed, a change must be clearer, so that the chance of a false alarm stays the same for the
+// whole run; and the noise of a rate isn't assumed to be less than that of as many random arrivals.
+//
 // About one in eight steady runs of 300 intervals with independent noise of 10 % has a false alarm; with
 // autocorrelated noise (0.2) it is one in four.
 //
@@ -79,6 +83,7 @@ type Detector struct {
 	firstPhase bool  // the first phase is under way
 	longestNs  int64 // length of the longest interval so far
 	own        aftermath
+	stalls     stalls
 	hints      []Hint
 }
 
@@ -87,6 +92,11 @@ type operationSeries struct {
 	p99, throughput, errors series
 	paused                  bool
 	before                  float64 // throughput before the pause
+	usual                   float64 // mean throughput, exponentially weighted
+	known                   int     // intervals that usual is the mean of
+	events                  float64 // successes in them
+	quiet                   float64 // seconds since the last success, as far as operations were to be sent
+	quietNs                 int64   // when that began
 }
 
 // mostFollowed is how many operations are followed one by one.
@@ -108,6 +118,7 @@ func (c *Detector) Interval(iv *measure.Interval) []Hint {
 			}
 		}
 		c.firstPhase, c.phase, c.begun = !c.begun, iv.Phase, true
+		c.stalls = stalls{}
 	}
 	length := iv.EndNs - iv.StartNs
 	if length <= 0 || iv.Drain {
@@ -139,6 +150,7 @@ func (c *Detector) Interval(iv *measure.Interval) []Hint {
 	if iv.Offered > 0 {
 		expected = float64(iv.Offered) / seconds
 	}
+	c.recurring(iv, length)
 	c.follow(&c.all, iv, AllOperations, &all, c.merged, seconds, expected)
 	if c.each = append(c.each, make([]*operationSeries, max(0, len(iv.Operations)-len(c.each)))...); len(c.each) > 1 {
 		for i := range iv.Operations {
@@ -190,37 +202,86 @@ func (c *Detector) hint(h Hint, iv *measure.Interval) {
 func (c *Detector) follow(s *operationSeries, iv *measure.Interval, operation int, n *measure.Counts,
 	response *measure.Histogram, seconds, expected float64) {
 	rate := float64(n.OK()) / seconds
-	if s.pause(rate, iv.Backlog > 0 || n.Done > 0 || iv.Offered == 0) {
+	if s.pause(rate, seconds, iv.StartNs, iv.Backlog > 0 || n.Done > 0 || iv.Offered == 0) {
 		if rate > 0 {
-			c.hint(Hint{Metric: Throughput, Operation: operation, Kind: Recovery, To: rate, Ratio: math.Inf(1)}, iv)
+			c.told(Hint{Metric: Throughput, Operation: operation, Kind: Recovery, To: rate, Ratio: math.Inf(1)}, iv)
 			s.paused = false
 		} else if !s.paused {
-			c.hint(Hint{Metric: Throughput, Operation: operation, Kind: Pause, From: s.before}, iv)
+			c.told(Hint{Metric: Throughput, Operation: operation, Kind: Pause, BeganNs: s.quietNs, From: s.before}, iv)
 			s.paused = true
 		}
 		return
 	}
+	more := c.multiplicity()
 	if rate > 0 {
 		s.before = rate
-		if change, ok := s.throughput.add(math.Log(rate/expected), iv.StartNs, logRule{}); ok {
+		rule := logRule{counted: s.usual * seconds, more: more}
+		if change, ok := s.throughput.add(math.Log(rate/expected), iv.StartNs, rule); ok {
 			c.step(iv, Throughput, operation, change, math.Exp(change.from)*expected, math.Exp(change.to)*expected)
 		}
-		if change, ok := s.p99.add(math.Log(float64(max(response.Quantile(0.99), 1))), iv.StartNs, logRule{}); ok {
+		if change, ok := s.p99.add(math.Log(float64(max(response.Quantile(0.99), 1))), iv.StartNs,
+			logRule{counted: quantileCounts * s.usual * seconds, more: more}); ok {
 			c.step(iv, P99, operation, change, math.Exp(change.from), math.Exp(change.to))
 		}
 	}
 	if n.Done > 0 {
-		if change, ok := s.errors.add(float64(n.Failed())/float64(n.Done), iv.StartNs, shareRule{n.Done}); ok {
+		if change, ok := s.errors.add(float64(n.Failed())/float64(n.Done), iv.StartNs, shareRule{n.Done, more}); ok {
 			c.step(iv, Errors, operation, change, change.from, change.to)
 		}
 	}
 }
 
+const (
+	// absentLeast is how many successes must be missing before there is a pause. Of random arrivals, so many are absent
+	// by chance once in a million times.
+	absentLeast = 14
+	// quantileCounts is the number of events whose rate varies as much as a high quantile of one response time. Chosen, for
+	// response times that vary by half of their mean.
+	quantileCounts = 4
+	// usualWeight is the weight of an interval in the mean throughput.
+	usualWeight = 0.05
+)
+
+// learn takes the mean rate of some intervals into the mean throughput.
+func (s *operationSeries) learn(rate float64, intervals int) {
+	s.known += intervals
+	weight := max(1-math.Pow(1-usualWeight, float64(intervals)), min(float64(intervals)/float64(s.known), 1))
+	s.usual += (rate - s.usual) * weight
+}
+
 // pause reports whether the interval belongs to a pause, including the first success after it. wanted reports
 // whether any operation was to be sent.
-func (s *operationSeries) pause(rate float64, wanted bool) bool {
-	const fewest = 5 // per second; rarer operations may be absent by chance
-	return s.paused || rate == 0 && wanted && s.before >= fewest
+func (s *operationSeries) pause(rate, seconds float64, startNs int64, wanted bool) bool {
+	switch {
+	case rate > 0:
+		if !s.paused {
+			s.events += rate * seconds
+			s.learn(rate*seconds/(s.quiet+seconds), 1+int(s.quiet/seconds))
+		}
+		s.quiet = 0
+		return s.paused
+	case !wanted:
+		return s.paused
+	case s.quiet == 0:
+		s.quietNs = startNs
+	}
+	s.quiet += seconds
+	certain := max(1-2/math.Sqrt(max(s.events, 1)), 0) // a mean of few events may be too high
+	return s.paused || certain*s.usual*s.quiet >= absentLeast
+}
+
+// told adds a hint about a pause, unless pauses are known to recur.
+func (c *Detector) told(h Hint, iv *measure.Interval) {
+	if !c.stalls.told {
+		c.hint(h, iv)
+	}
+}
+
+// multiplicity returns the factor by which a change must be clearer because several operations are followed, each of
+// which may change by chance. The tail of the normal distribution falls as exp(−z²/2), so for k of them z² has to grow
+// by 2·ln k.
+func (c *Detector) multiplicity() float64 {
+	return math.Sqrt(1 + 2*math.Log(float64(max(c.followed, 1)))/(zLimit*zLimit))
 }
 
 // step adds a hint about a change. from and to are the levels in the metric's unit.
@@ -238,7 +299,7 @@ func (c *Detector) step(iv *measure.Interval, metric Metric, operation int, foun
 
 func (s *operationSeries) restart(first bool) {
 	s.paused = false
-	s.before = 0
+	s.before, s.usual, s.known, s.events, s.quiet = 0, 0, 0, 0, 0
 	for _, one := range [...]*series{&s.p99, &s.throughput, &s.errors} {
 		*one = series{first: first}
 	}

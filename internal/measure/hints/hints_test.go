@@ -193,6 +193,66 @@ func TestAChangeThatGrowsBeganWithinIt(t *testing.T) {
 	t.Error("growth by a factor of two isn't seen")
 }
 
+// poisson returns a number of random arrivals (Knuth, The Art of Computer Programming, 3.4.1, algorithm Q).
+func (f *feed) poisson(mean float64) (n int) {
+	for p := f.r.Float64(); p > math.Exp(-mean); n++ {
+		p *= f.r.Float64()
+	}
+	return n
+}
+
+// Chance is no change: of eleven operations with few random arrivals in intervals of 100 ms, hardly any has a hint.
+func TestFewArrivalsAreNoChange(t *testing.T) {
+	alarmed := 0
+	const runs = 20
+	for k := range runs {
+		f := newFeed(11)
+		f.r = rand.New(rand.NewPCG(uint64(k), 8))
+		for range 600 {
+			for op := range 11 {
+				for range f.poisson(0.3) {
+					f.s.Record(&measure.Sample{Operation: op, End: int64(5e6 * math.Exp(0.5*f.r.NormFloat64())), Attempts: 1})
+				}
+			}
+			f.cut(measure.Meta{}, 1e8)
+		}
+		if len(f.all) > 0 {
+			alarmed++
+			t.Logf("run %d: %d hints, first %+v", k, len(f.all), f.all[0])
+		}
+	}
+	if alarmed > runs/4 {
+		t.Errorf("%d of %d steady runs have hints", alarmed, runs)
+	}
+}
+
+// A standstill that recurs is told with its period, once, instead of as pauses and recoveries. Random ones are not.
+func TestPeriodicStandstill(t *testing.T) {
+	for _, regular := range []bool{true, false} {
+		f := newFeed(1)
+		for i, next := 0, 7; i < 120; i++ {
+			ns := 2e6
+			if i == next {
+				ns = 900e6
+				if next += 10; !regular {
+					next += f.r.IntN(19) - 9
+				}
+			}
+			f.second(measure.Meta{}, 100, 0, ns)
+		}
+		var found []Hint
+		for _, h := range f.all {
+			if h.Kind == Periodic {
+				found = append(found, h)
+			}
+		}
+		if regular && (len(found) != 1 || found[0].From != 10e9 || found[0].To < 900e6 || found[0].BeganNs != 7e9) ||
+			!regular && len(found) > 0 || len(f.all) > len(found) {
+			t.Errorf("regular %v: %+v", regular, f.all)
+		}
+	}
+}
+
 func TestStartUp(t *testing.T) {
 	for _, c := range []struct {
 		name    string

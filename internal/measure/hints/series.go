@@ -29,17 +29,33 @@ type rule interface {
 	differs(from, to float64) bool
 	// floor returns a lower bound for the standard deviation, given the baseline's median.
 	floor(from float64) float64
+	// clearer returns the factor by which the limit grows.
+	clearer() float64
 }
 
-// logRule is the rule for logarithms of positive numbers.
-type logRule struct{}
+// logRule is the rule for logarithms of positive numbers. counted is how many events a value is derived from, for rates;
+// 0 for other figures.
+type logRule struct{ counted, more float64 }
 
 func (logRule) differs(from, to float64) bool { return math.Abs(to-from) > math.Log(ratioLimit) }
 
-func (logRule) floor(float64) float64 { return 0.01 }
+// floor returns the standard deviation of the logarithm of a Poisson number, for rates.
+func (r logRule) floor(float64) float64 {
+	if r.counted > 0 {
+		return max(0.01, 1/math.Sqrt(r.counted))
+	}
+	return 0.01
+}
+
+func (r logRule) clearer() float64 { return max(r.more, 1) }
 
 // shareRule is the rule for shares of n operations.
-type shareRule struct{ n uint64 }
+type shareRule struct {
+	n    uint64
+	more float64
+}
+
+func (r shareRule) clearer() float64 { return max(r.more, 1) }
 
 func (shareRule) differs(from, to float64) bool {
 	return math.Abs(to-from) > max(errorsLimit, from*(ratioLimit-1))
@@ -77,7 +93,7 @@ func (s *series) add(v float64, startNs int64, r rule) (change, bool) {
 		deviation[i] = math.Abs(v - from)
 	}
 	sigma := max(1.4826*median(deviation), r.floor(from))
-	if math.Abs(to-from) <= limit(baseline)*sigma || !r.differs(from, to) {
+	if math.Abs(to-from) <= limit(baseline)*r.clearer()*sigma || !r.differs(from, to) {
 		return change{}, false
 	}
 	onset := s.onset(from, to)

@@ -25,7 +25,8 @@ type shape struct {
 	Operations uint64
 	Sessions   int
 
-	Goal     string // of an adaptive phase, whose start rate is From
+	At       []time.Duration // of a listed phase
+	Goal     string          // of an adaptive phase, whose start rate is From
 	Adaptive plan.Adaptive
 }
 
@@ -44,10 +45,11 @@ func newPhaseForm(s *state) *phaseForm {
 	long := func(key, at string, must bool) form.Field {
 		return form.Field{Key: key, At: at, Form: form.Span{Always: must}, Must: must}
 	}
-	arrivals := form.Key("arrivals", "Arrivals", form.Choice{"uniform", "poisson"}, "uniform or poisson; uniform")
+	arrivals := form.Key("arrivals", "Arrivals", form.Choice{"uniform", "poisson", "whole"},
+		"uniform, poisson or whole; uniform")
 	operations := form.Key("operations", "Operations", form.Unsigned{Above: true}, "stop after so many")
 	which := form.Kinds{What: "a phase", Nothing: "no load",
-		Names: []string{"constant", "ramp", "step", "spike", "adaptive", "closed", "pause"}}
+		Names: []string{"constant", "ramp", "step", "spike", "listed", "adaptive", "closed", "pause"}}
 	f := &phaseForm{state: s, kinds: which, bodies: map[string]*form.Mapping{
 		"constant": form.NewMapping("", "constant", rate("rate", "To", false), long("duration", "Duration", true), arrivals,
 			operations),
@@ -58,6 +60,8 @@ func newPhaseForm(s *state) *phaseForm {
 			arrivals),
 		"spike": form.NewMapping("", "spike", rate("base", "From", false), rate("peak", "To", true),
 			long("rise", "Rise", false), long("hold", "Duration", true), long("fall", "Fall", false), arrivals),
+		"listed": form.NewMapping("", "listed", form.Required("at", "At", timesForm(), "when operations are due"),
+			long("duration", "Duration", true)),
 		"adaptive": form.NewMapping("", "adaptive", adaptiveFields(rate, long, arrivals)...),
 		"closed": form.NewMapping("", "closed", form.Key("sessions", "Sessions", form.Whole(1, plan.MaxSessions),
 			"sessions at work; all"), form.Key("duration", "Duration", form.Span{Above: true}, ""), operations),
@@ -179,6 +183,8 @@ func phaseName(ph *plan.Phase) string {
 	switch {
 	case ph.Kind != plan.Open:
 		return string(ph.Kind)
+	case ph.Times != nil:
+		return "listed"
 	case ph.Adaptive != nil:
 		return "adaptive"
 	case ph.RateFrom == ph.RateTo:
@@ -242,6 +248,11 @@ func (f *phaseForm) kind(r *form.Reader, kind, name string, o *form.Object, rate
 		if phases = plan.Spike(group, s.From, s.To, s.Rise, s.Duration, s.Fall); len(phases) == 0 {
 			r.ProblemAt(n, "give it rise, hold or fall", "a spike without duration")
 		}
+	case "listed":
+		if len(s.At) == 0 || s.Duration <= 0 {
+			return nil
+		}
+		phases[0] = plan.Listed(name, s.At, s.Duration)
 	case "adaptive":
 		adaptive(r, k, &s, &phases[0])
 	case "closed":
@@ -262,7 +273,7 @@ func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
 		add("name", form.Text(ph.Name))
 	}
 	s := shape{From: ph.RateFrom, To: ph.RateTo, Duration: ph.Duration, Arrivals: ph.Arrivals, Operations: ph.Operations,
-		Sessions: ph.Sessions}
+		Sessions: ph.Sessions, At: ph.Times}
 	kind := phaseName(ph)
 	if a := ph.Adaptive; a != nil {
 		s.Goal, s.Adaptive = a.Goal.Text, *a

@@ -80,6 +80,9 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 				p.Where.At("target.addresses", plan.Position{})) + a[at+len(secret.Hidden):]
 		}
 	}
+	for i, text := range p.Inspect {
+		p.Inspect[i] = s.inspected(text, p.Where.At("inspect", plan.Position{}))
+	}
 	for k, v := range p.Target.Options {
 		if secret.Name(k) {
 			p.Target.Options[k] = s.value(v, k, p.Where.At("target.options", plan.Position{}))
@@ -104,6 +107,9 @@ func SecretValues(p *plan.Plan) (map[string]string, error) {
 		if at := strings.Index(hidden, secret.Hidden+"@"); at >= 0 {
 			g.add(addressSecret, a[at:len(a)-len(hidden[at+len(secret.Hidden):])])
 		}
+	}
+	for _, text := range p.Inspect {
+		g.inspected(text)
 	}
 	for k, v := range p.Target.Options {
 		if secret.Name(k) {

@@ -122,6 +122,15 @@ type Rester interface {
 	Rest() time.Duration
 }
 
+// Waiter is implemented by sessions that decide themselves, in closed loads, when they begin an operation and whether
+// there is another one. It takes the place of Rester. It decides only if all operations of the plan are scripts.
+type Waiter interface {
+	// Wait is called before each operation, and again after each pause that it has asked for. If pause is zero, the next
+	// operation begins. quit says that there is none: the session takes no further operations. Pauses are neither part of
+	// an operation's time nor limited by its timeout.
+	Wait() (pause time.Duration, quit bool)
+}
+
 // Move is what a session does next.
 type Move uint8
 

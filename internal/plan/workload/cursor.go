@@ -135,6 +135,9 @@ func (c *Cursor) Continues() bool {
 	return c.phase == rollingBack || c.step+1 < len(c.op.Steps)
 }
 
+// Scripted reports whether the operation is a script.
+func (c *Cursor) Scripted() bool { return c.op.script >= 0 }
+
 // RollingBack reports whether the request ends a failed transaction. Such a request has its own timeout.
 func (c *Cursor) RollingBack() bool { return c.phase == rollingBack }
 
@@ -414,6 +417,9 @@ func (c *Cursor) conclude() Move {
 
 // Rest returns the think time after the operation.
 func (c *Cursor) Rest() time.Duration {
+	if c.script != nil && c.script.waiter != nil {
+		return 0
+	}
 	if c.script != nil && c.script.rester != nil {
 		return c.script.rester.Rest()
 	}

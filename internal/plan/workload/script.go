@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"time"
+
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
@@ -41,6 +43,7 @@ func (s *scripts) session(number int) *scripted {
 	c.rester, _ = c.Session.(script.Rester)
 	if s.all {
 		c.chooser, _ = c.Session.(script.Chooser)
+		c.waiter, _ = c.Session.(script.Waiter)
 	}
 	return c
 }
@@ -59,6 +62,7 @@ type scripted struct {
 	script.Session
 	chooser     script.Chooser // nil if the plan chooses
 	rester      script.Rester  // nil: the operation's Think
+	waiter      script.Waiter  // nil: it begins operations whenever it is free
 	began       bool           // a request of the attempt has been sent
 	first, last bool           // the request is the attempt's first; it is expected to be its last
 	quit        bool           // the session takes no further operations
@@ -153,6 +157,18 @@ func (c *Cursor) Ended(atNs int64) {
 	if c.EndNs == 0 {
 		c.EndNs = atNs
 	}
+}
+
+// Wait is called before an operation of a closed load. It returns how long the session pauses before Wait is called
+// again, zero if the operation begins, or that the session takes no further operations.
+func (c *Cursor) Wait() (pause time.Duration, quit bool) {
+	if c.script == nil || c.script.waiter == nil {
+		return 0, false
+	}
+	if pause, quit = c.script.waiter.Wait(); quit {
+		c.script.quit = true
+	}
+	return max(pause, 0), quit
 }
 
 // Quits reports whether the session takes no further operations, because a script said so.

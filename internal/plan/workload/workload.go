@@ -101,6 +101,14 @@ type Step struct {
 	Verify *Verify
 }
 
+// Requests returns what the step may send, except for requests that the server must refuse.
+func (s *Step) Requests() []*protocol.Request {
+	if len(s.variants) > 0 {
+		return s.variants
+	}
+	return []*protocol.Request{s.Request}
+}
+
 // wrong is a request that the server must refuse. A share of the operations sends it instead; see plan.Wrong.
 type wrong struct {
 	request *protocol.Request

@@ -108,6 +108,9 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return nil, refused
 	}
+	if plan.roams {
+		return &roamer{driver: d, target: t, plan: plan}, nil
+	}
 	if plan.options.noReuse && plan.whole {
 		return d.openOneshot(ctx, t, plan)
 	}
@@ -203,6 +206,9 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	}
 	if why, ok := plan.multiplexes(); plan.options.prior && !ok {
 		return why, false
+	}
+	if plan.roams {
+		return "requests whose hosts are known only when they are sent need the library tier", false
 	}
 	for i := range plan.requests {
 		r := &plan.requests[i]

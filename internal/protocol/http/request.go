@@ -19,6 +19,7 @@ type prepared struct {
 	encoded  func() []encoded // requests of the codec tier, encoded once
 	heads    func() []head    // likewise, for HTTP/2
 	whole    bool             // requests are sent as they are: protocol.Web.Raw
+	roams    bool             // requests say where they go
 	unbound  bool             // sessions have no address of their own
 	origins  []origin         // origins of the requests, without duplicates
 	heard    *heard           // what servers have revealed about themselves; the driver's
@@ -41,6 +42,7 @@ type request struct {
 	keepsBody int  // likewise, of its body
 	lists     int  // likewise, of the list of answers
 	origin    origin
+	roams     bool // the first parameter is its origin
 }
 
 // field is a header field to send.
@@ -63,6 +65,7 @@ func (d *Driver) prepare(t protocol.Target, p *protocol.Program) (*prepared, *pr
 		}
 		out.requests[i] = r
 		out.whole = out.whole || r.raw
+		out.roams = out.roams || r.roams
 	}
 	out.unbound = o.lazy || allAway(p)
 	out.origins = originsOf(out.requests)
@@ -105,6 +108,10 @@ func (d *Driver) prepareOne(t protocol.Target, o *options, req *protocol.Request
 		if err := r.checkRaw(o); err != nil {
 			return r, err
 		}
+	}
+	r.roams = r.raw && w.Origin == "$1" && r.params > 0
+	if r.roams {
+		w = withoutOrigin(w)
 	}
 	if r.origin, err = parseOrigin(w.Origin, origin{d.scheme(t), t.Address}); err != nil {
 		return r, err

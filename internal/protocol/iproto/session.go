@@ -73,6 +73,17 @@ func (s *Session) Query(ctx context.Context, text string) ([]any, *protocol.Erro
 	return s.values(ctx, kind, b.now)
 }
 
+// Exec executes a statement without rows.
+func (s *Session) Exec(ctx context.Context, text string) *protocol.Error {
+	var b body
+	kind := b.sql(byText, text, 0)
+	code, answer, err := s.link.ask(ctx, kind, b.now)
+	if err == nil {
+		err = refusal(code, answer)
+	}
+	return s.note(err)
+}
+
 func (s *Session) values(ctx context.Context, kind byte, request []byte) ([]any, *protocol.Error) {
 	r, err := data(ctx, s.link, kind, request)
 	if err != nil {

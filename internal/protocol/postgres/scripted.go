@@ -207,7 +207,8 @@ func (c *codec) scriptSynced(st *statement, state byte, reply *protocol.Reply) (
 	if s.syncs--; s.syncs > 0 {
 		return false
 	}
-	if s.parsing {
+	parsing := s.parsing
+	if parsing {
 		c.prepared(s)
 	}
 	if reply.Class == protocol.OK {
@@ -217,9 +218,9 @@ func (c *codec) scriptSynced(st *statement, state byte, reply *protocol.Reply) (
 	if !s.late || s.verbatim {
 		return true
 	}
-	whole := !s.pipeline || s.parsing && s.parsed == 0 // nothing of it has been executed
+	whole := !s.pipeline || parsing && s.parsed == 0 // nothing of it has been executed
 	switch {
-	case reply.Code == unknownPrepared && s.ready || reply.Code == duplicatePrepared && s.parsing:
+	case reply.Code == unknownPrepared && s.ready || reply.Code == duplicatePrepared && parsing:
 		c.program.pooled.Store(true)
 	case isOutdated(reply.Code, reply.Text) && reply.Code != unknownPrepared:
 		s.ready, s.renew = false, true

@@ -14,6 +14,8 @@ type Series struct {
 	X, Y      []float64
 	Low, High []float64 // if set, an area around the line: extremes, or an interval
 	Dots      bool      // draw its points
+	Scatter   bool      // draw its points only, and no line
+	Crosses   bool      // draw its points as crosses
 	Color     int       // from 1, for lines that share a colour; 0: that of its index
 }
 
@@ -96,6 +98,10 @@ func (c *canvas) band(b Band) {
 
 // line draws a series. It is thinned in such a way that each pixel column keeps its extremes.
 func (c *canvas) line(s Series, n int) {
+	if s.Scatter {
+		c.points(s, n)
+		return
+	}
 	x, y := Extremes(s.X, s.Y, int(c.width-c.left-c.right))
 	fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="%s" d="`,
 		c.color(n), dashes[n%len(dashes)])
@@ -109,12 +115,21 @@ func (c *canvas) line(s Series, n int) {
 		pen = "L"
 	}
 	c.WriteString(`"/>`)
-	if !s.Dots {
-		return
+	if s.Dots {
+		c.points(s, n)
 	}
+}
+
+// points draws the points of a series.
+func (c *canvas) points(s Series, n int) {
 	for i := range s.X {
-		if !math.IsNaN(s.Y[i]) && !math.IsInf(s.Y[i], 0) {
-			fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, c.px(s.X[i]), c.py(s.Y[i]), c.color(n))
+		switch {
+		case math.IsNaN(s.Y[i]) || math.IsInf(s.Y[i], 0):
+		case s.Crosses:
+			fmt.Fprintf(c, `<path d="M%.1f %.1fl8 8m0 -8l-8 8" stroke="%s" stroke-width="2" fill="none"/>`, c.px(s.X[i])-4,
+				c.py(s.Y[i])-4, c.color(n))
+		default:
+			fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>`, c.px(s.X[i]), c.py(s.Y[i]), c.color(n))
 		}
 	}
 }

@@ -3,18 +3,14 @@
 package advise
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"brunt/internal/base/sqltext"
-	"brunt/internal/base/stats"
 	"brunt/internal/inspect"
-	"brunt/internal/judge/compare"
 	"brunt/internal/judge/result"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 )
@@ -45,16 +41,17 @@ type Trial struct {
 	// Kept reports whether the run with a name was completed by an attempt that was killed, so that the index
 	// needn't be built for it. nil means that there are no such runs.
 	Kept   func(name string) bool
-	Times  int               // number of runs without, and with, the index; at least Fewest
-	Say    func(text string) // called with each statement before it is executed
-	Anyway bool              // compare runs that aren't comparable; see compare.Options
+	Times  int                // number of runs without, and with, the index; at least Fewest
+	Say    func(text string)  // called with each statement before it is executed
+	Judged func(record.Proof) // called with each proof as soon as it is complete; nil: not called
+	Anyway bool               // compare runs that aren't comparable; see compare.Options
 }
 
 // Prove measures and judges the proposals in order. Indexes that were kept remain in place for the next proposals.
 // If an index is small, runs without it (A) and with it (B) alternate: A B B A …. Otherwise it is built once, after
-// the runs without it. An index is kept if the deciding metric is significantly lower with it. It is dropped if the
-// proof fails for any reason, so that only proven indexes stay. The proofs so far are returned together with an
-// error. An existing index with a proposal's name is assumed to come from an earlier attempt; it is used if it is
+// the runs without it. An index is kept if the deciding metric is significantly lower with it, and the other statements
+// of its table don't pay more than that. It is dropped if the proof fails for any reason, so that only proven indexes
+// stay. The proofs so far are returned together with an error. An existing index with a proposal's name is assumed to come from an earlier attempt; it is used if it is
 // valid.
 func (t *Trial) Prove(ctx context.Context, proposals []record.Proposal) ([]record.Proof, error) {
 	var proofs []record.Proof
@@ -78,6 +75,9 @@ func (t *Trial) Prove(ctx context.Context, proposals []record.Proposal) ([]recor
 			}
 		}
 		proofs = append(proofs, p.proof)
+		if t.Judged != nil {
+			t.Judged(p.proof)
+		}
 		if err != nil {
 			return proofs, err
 		}
@@ -133,7 +133,7 @@ func (a *attempt) measure(ctx context.Context) error {
 		}
 		a.proof.Order += letter
 		a.proof.Built = a.proof.Built || with
-		r, seen, err := a.trial.Run(ctx, name)
+		r, seen, err := a.run(ctx, name)
 		if err != nil {
 			a.proof.Why = message.New("proof.unmeasured")
 			return err
@@ -141,6 +141,31 @@ func (a *attempt) measure(ctx context.Context) error {
 		side.results, side.seen = append(side.results, r), append(side.seen, seen)
 	}
 	return nil
+}
+
+// invalidTries is how often a run is made that the generator spoiled each time.
+const invalidTries = 3
+
+// run makes one run. It repeats a run that the generator spoiled, unless the server counted the statements that decide:
+// the server's own times don't depend on when the generator sent its requests.
+func (a *attempt) run(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
+	for try := 1; ; try++ {
+		r, seen, err := a.trial.Run(ctx, name)
+		if err != nil || r.Verdict != verdict.Invalid || try == invalidTries || a.counts(seen) {
+			return r, seen, err
+		}
+		name += "-again"
+	}
+}
+
+// counts reports whether the server counted the statements that the proposal is made for.
+func (a *attempt) counts(seen []record.Inspection) bool {
+	for _, id := range a.gaining() {
+		if n, _, _ := counted(seen, id); n > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // with makes sure that the index exists (wanted) or doesn't.
@@ -171,107 +196,20 @@ func (a *attempt) with(ctx context.Context, wanted bool) error {
 	return nil
 }
 
-// judge decides whether the index is kept: if the deciding metric is lower with confidence.
-func (a *attempt) judge() {
-	p := &a.proof
-	c, err := compare.Runs(a.base.results, a.indexed.results,
-		compare.Options{Anyway: a.trial.Anyway, Confidence: confidence})
-	if err != nil {
-		p.Why = message.New("proof.incomparable", message.Nested("why", message.OfError(err)))
-		return
-	}
-	for i := range c.Rows {
-		r := &c.Rows[i]
-		switch {
-		case r.Metric != record.ResponseTime:
-		case r.Operation == "" && !math.IsNaN(r.Change.High):
-			p.Response = &record.ProofChange{Metric: r.Metric, Value: r.Change.Value, Low: r.Change.Low, High: r.Change.High}
-		case r.Operation != "" && r.Verdict == compare.Regression:
-			p.Worse = append(p.Worse, r.Operation)
-		}
-	}
-	if p.Change, p.Why = a.serverTime(); !p.Why.IsZero() {
-		return
-	}
-	p.Change = cmp.Or(p.Change, p.Response)
-	ch := p.Change
-	if ch == nil {
-		p.Why = message.New("proof.no-mean")
-		return
-	}
-	args := changeArgs(ch, p.Order)
-	figures := message.New("proof.response", args...)
-	if ch.Metric == record.ServerTime {
-		figures = message.New("proof.server-time", args...)
-		if p.Response != nil {
-			figures = message.List(figures, message.New("proof.and-response", changeArgs(p.Response, "")...))
-		}
-	}
-	switch p.Kept = ch.High < 0; {
-	case p.Kept:
-		p.Why = figures
-	case ch.Low > 0:
-		p.Why = message.New("proof.worse", message.Nested("figures", figures))
-	default:
-		p.Why = message.New("proof.unsure", message.Nested("figures", figures))
-	}
-	if len(p.Worse) > 0 {
-		p.Why = message.Sentences(p.Why, message.New("proof.slower", message.Text("operations", strings.Join(p.Worse, ", "))))
-	}
-}
-
-// serverTime returns the change of record.ServerTime, or nil if the server didn't count the statements in every
-// run. If the figure may miss statements that are slowed down by the index, it returns nil and the reason.
-func (a *attempt) serverTime() (change *record.ProofChange, why message.Message) {
-	runs := slices.Concat(a.base.seen, a.indexed.seen)
-	if why = a.unknownWriters(runs); !why.IsZero() {
-		return nil, why
-	}
-	perRun := make([]float64, len(runs))
-	compared, rare := 0.0, 0.0 // total times of statements
-	proposed, writers := a.proposedFor(), a.writers(runs)
-	for _, id := range a.concerned(runs) {
-		calls, total, means, everywhere := 0.0, 0.0, make([]float64, len(runs)), true
-		for i, seen := range runs {
-			n, totalNs, known := counted(seen, id)
-			if !known && slices.Contains(proposed, id) {
-				return nil, message.Message{}
-			}
-			if everywhere = everywhere && n > 0; n > 0 {
-				means[i] = totalNs / n
-			}
-			calls, total = calls+n, total+totalNs
-		}
-		if !everywhere { // no figure of some run to compare
-			if writers[id] {
-				rare += total
-			}
-			continue
-		}
-		compared += total
-		for i := range runs {
-			perRun[i] += calls * means[i]
-		}
-	}
-	if rare > mostRare*(compared+rare) {
-		return nil, message.New("proof.rare", message.Text("table", a.proof.Table),
-			message.Part("share", rare, compared+rare))
-	}
-	n := len(a.base.seen)
-	c, err := stats.Welch(perRun[:n], perRun[n:], confidence)
-	if err != nil { // there are no statements: all figures are 0
-		return nil, message.Message{}
-	}
-	return &record.ProofChange{Metric: record.ServerTime, Value: c.Ratio.Value - 1, Low: c.Ratio.Low - 1,
-		High: c.Ratio.High - 1}, message.Message{}
-}
-
 // proposedFor returns the IDs of the statements that the proposal names.
 func (a *attempt) proposedFor() (ids []string) {
 	for _, e := range slices.Concat(a.proof.Gains, a.proof.Pays) {
 		if !slices.Contains(ids, e.Statement) {
 			ids = append(ids, e.Statement)
 		}
+	}
+	return ids
+}
+
+// gaining returns the IDs of the statements whose plans the index changes.
+func (a *attempt) gaining() (ids []string) {
+	for _, e := range a.proof.Gains {
+		ids = append(ids, e.Statement)
 	}
 	return ids
 }
@@ -335,7 +273,7 @@ func (a *attempt) unknownWriters(runs [][]record.Inspection) message.Message {
 				continue
 			}
 			for _, c := range seen[i].Windows[0].Counters {
-				if c.Kind == "table" && (c.Name == a.proof.Table || c.Name == "public."+a.proof.Table) {
+				if a.onTable(&c) {
 					written += c.Values["n_tup_ins"] + c.Values["n_tup_upd"]
 				}
 			}
@@ -380,10 +318,4 @@ func counted(seen []record.Inspection, id string) (calls, totalNs float64, known
 		}
 	}
 	return calls, totalNs, known
-}
-
-// changeArgs returns the figures of a change as arguments of a message.
-func changeArgs(c *record.ProofChange, order string) []message.Arg {
-	return []message.Arg{message.Change("value", c.Value), message.Change("low", c.Low), message.Change("high", c.High),
-		message.Text("order", order)}
 }

@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/observe"
 	"brunt/internal/inspect/process"
+	"brunt/internal/inspect/profile"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
+	"brunt/internal/plan"
 	"brunt/internal/plan/workload"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
@@ -26,7 +29,9 @@ type Live struct {
 	Destinations []string // --export
 	Watched      []string // --watch
 	Inspected    []string // --inspect
+	Brief        bool     // see inspect.Load
 	ExecuteDML   bool     // --inspect-writes
+	Profile      bool     // --inspect-profile
 	Page         string   // host:port of the live page
 }
 
@@ -40,6 +45,8 @@ type live struct {
 	processes *process.Watch
 	ofTargets bool
 	named     []process.Target
+	auto      *plan.Target // what --inspect auto asks; nil for nothing
+	profiles  *profile.Watch
 	dir       string
 	sinks     []measure.Sink
 	hard      <-chan struct{}
@@ -68,12 +75,17 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 	}
 	l := &live{exporter: exporter, watcher: observe.NewWatcher(sources, time.Now), database: database, hard: hard}
 	l.processes, l.ofTargets = process.New(), len(f.Inspected) > 0 || slices.Contains(f.Watched, theServer)
+	profiled, err := f.profiled()
+	if err != nil {
+		return nil, exitcode.Usage(fmt.Errorf("--watch: %w", err))
+	}
+	l.profiles = profile.New(profiled)
 	for _, text := range f.Watched {
 		if t, ok := process.Named(text); ok {
 			l.named = append(l.named, t)
 		}
 	}
-	l.sinks = append(l.sinks, l.watcher, l.database, l.processes)
+	l.sinks = append(l.sinks, l.watcher, l.database, l.processes, l.profiles)
 	if l.exports = f.MetricsAddr != "" || len(f.Destinations) > 0; l.exports {
 		l.sinks = append(l.sinks, exporter)
 	}
@@ -94,7 +106,7 @@ func (f *Live) sources() (all []observe.Source, err error) {
 		}
 	}
 	for _, text := range f.Watched {
-		if text == noHost || text == theServer {
+		if text == noHost || text == theServer || strings.HasPrefix(text, profile.Prefix) {
 			continue
 		}
 		source, err := observe.Parse(text)
@@ -106,10 +118,28 @@ func (f *Live) sources() (all []observe.Source, err error) {
 	return all, nil
 }
 
+// profiled returns the services whose profiles are to be read.
+func (f *Live) profiled() (all []*profile.Source, err error) {
+	for _, text := range f.Watched {
+		if !strings.HasPrefix(text, profile.Prefix) {
+			continue
+		}
+		s, err := profile.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
 // inspectors returns the servers that --inspect names.
 func (f *Live) inspectors() (*inspect.Watch, error) {
 	var list []inspect.Inspector
 	for _, text := range f.Inspected {
+		if text == servers.Auto {
+			continue
+		}
 		i, err := servers.Parse(text)
 		if err != nil {
 			return nil, exitcode.Usage(fmt.Errorf("--inspect: %w", err))
@@ -117,7 +147,7 @@ func (f *Live) inspectors() (*inspect.Watch, error) {
 		list = append(list, i)
 	}
 	w := inspect.NewWatch(list)
-	w.Writes = f.ExecuteDML
+	w.Writes, w.Profile, w.Brief = f.ExecuteDML, f.Profile, f.Brief
 	return w, nil
 }
 
@@ -125,6 +155,7 @@ func (f *Live) inspectors() (*inspect.Watch, error) {
 // returns an error if a server can't be inspected.
 func (l *live) start(run *record.Run, dir string) error {
 	l.dir = dir
+	l.inspectTarget(run)
 	if err := l.database.Start(run); err != nil {
 		return &target.UnreachableError{Err: err}
 	}
@@ -140,6 +171,7 @@ func (l *live) start(run *record.Run, dir string) error {
 		observed = append(process.Find(addresses), observed...)
 	}
 	l.processes.Start(observed)
+	l.profiles.Start(len(run.Phases) > 0 && run.Phases[0].WarmUp)
 	var fsys record.FS = record.OS{}
 	if dir == "" {
 		fsys = record.Nowhere{}
@@ -151,6 +183,20 @@ func (l *live) start(run *record.Run, dir string) error {
 	return nil
 }
 
+// inspectTarget adds the servers that the load goes to to those that are inspected, for --inspect auto.
+func (l *live) inspectTarget(run *record.Run) {
+	if l.auto == nil {
+		return
+	}
+	list, err := servers.Target(l.auto, run.Targets)
+	for _, i := range list {
+		l.database.Suggest(i)
+	}
+	if err != nil {
+		l.database.Warn(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+}
+
 // finish adds to the record what was observed, and what couldn't be exported.
 func (l *live) finish(run *record.Run, load *workload.Workload) {
 	inspections, warnings := l.database.Finish(l.hard, record.OS{}, l.dir, load)
@@ -159,6 +205,8 @@ func (l *live) finish(run *record.Run, load *workload.Workload) {
 	watched, warnings := l.watcher.Finish()
 	run.Watched = append(run.Watched, watched...)
 	run.Processes = append(run.Processes, l.processes.Finish()...)
+	profiles, lost := l.profiles.Finish()
+	run.Profiles, run.Warnings = append(run.Profiles, profiles...), append(run.Warnings, lost...)
 	run.Warnings = append(append(run.Warnings, warnings...), l.exporter.Close(l.hard)...)
 }
 
@@ -167,5 +215,6 @@ func (l *live) close() {
 	l.exporter.Close(l.hard)
 	l.watcher.Finish()
 	l.processes.Finish()
+	l.profiles.Finish()
 	l.database.Close()
 }

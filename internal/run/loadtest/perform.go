@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"brunt/internal/base/secret"
 	"brunt/internal/engine"
+	"brunt/internal/inspect/servers"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/plan"
@@ -190,8 +192,14 @@ type followers struct {
 func (l *Test) follow(out *Outputs, hard <-chan struct{}, v *runner.Hooks, end func()) (_ *followers, o runner.Options,
 	err error) {
 	f := &followers{page: &livePage{}}
+	if l.Live.Inspected == nil {
+		l.Live.Inspected = l.Plan.Inspect
+	}
 	if f.live, err = l.Live.open(out.Err, hard, l.Quiet); err != nil {
 		return nil, o, err
+	}
+	if slices.Contains(l.Live.Inspected, servers.Auto) {
+		f.live.auto = &l.Plan.Target
 	}
 	defer func() {
 		if err != nil {

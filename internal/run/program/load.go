@@ -6,9 +6,9 @@ package program
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
-	"brunt/internal/base/stats"
 	"brunt/internal/engine"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
@@ -30,8 +30,9 @@ type Outcome struct {
 	Dir string      // the bundle
 	Run *record.Run // judged
 	// AnsweredInTime is how many of the offered arrivals got a good answer while the schedule of the load ran, or soon
-	// after it: arrivals that were in flight when it ended count up to the median of Outstanding, because any load has
-	// some in flight at any time. Answers to arrivals of the warm-up make up for arrivals still in flight at the end, and
+	// after it: arrivals that were in flight when it ended count up to the greatest value of the first half of Outstanding,
+	// because any load has some in flight at any time, and bursts have more. (If the backlog grows steadily, this is
+	// its median.) Answers to arrivals of the warm-up make up for arrivals still in flight at the end, and
 	// no more: the number never exceeds the offered arrivals, less those that failed or were given up.
 	AnsweredInTime uint64
 	// Outstanding is, at the end of each interval of the load without warm-up and drain, how many arrivals
@@ -125,8 +126,8 @@ func (w *window) Interval(iv *measure.Interval) error {
 // answered returns Outcome.AnsweredInTime.
 func (w *window) answered() uint64 {
 	inFlight := uint64(0)
-	if len(w.o.Outstanding) > 0 {
-		inFlight = uint64(stats.Median(w.o.Outstanding))
+	if half := w.o.Outstanding[:(len(w.o.Outstanding)+1)/2]; len(half) > 0 {
+		inFlight = uint64(slices.Max(half))
 	}
 	return min(w.well+min(w.after, inFlight), w.offered-min(w.lost, w.offered))
 }

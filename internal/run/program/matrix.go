@@ -96,8 +96,20 @@ type CellLog struct {
 	Errors   float64  `json:"errors"`
 	Verdicts []string `json:"verdicts"`
 	Dirs     []string `json:"dirs"` // bundles, below the series' folder
-	P        float64  `json:"p"`    // of Welch's test on logarithms against the best, adjusted by Holm; 1 for the best
+	P        float64  `json:"p"`    // of a t test on logarithms against the best, adjusted by Holm; 1 for the best
 	Differs  bool     `json:"differs"`
+	// Operations are the figures of single operations; none if there is only one.
+	Operations []CellOperation `json:"operations,omitempty"`
+	// Slower are the operations that are slower than in the best cell, with confidence and by more than the tolerance.
+	Slower []string `json:"slower,omitempty"`
+}
+
+// CellOperation is the response time of an operation in a cell: means of the repetitions.
+type CellOperation struct {
+	Name   string  `json:"name"`
+	Values []Value `json:"values"` // medians, ns, one for each repetition
+	P50Ns  Value   `json:"p50_ns"` // geometric mean of Values
+	P95Ns  Value   `json:"p95_ns"` // mean
 }
 
 // Value is a figure that may be infinite.
@@ -111,7 +123,7 @@ type MatrixLog struct {
 	Cells     []CellLog `json:"results"` // in the options' order
 	Best      int       `json:"best"`    // index of the cell with the best mean; −1 if none has one
 	Advised   int       `json:"advised"` // index of the recommended cell; −1 if none: see advise
-	// Alike means that no cell differs significantly from the best.
+	// Alike means that no cell that passes differs significantly from the best.
 	Alike bool `json:"alike,omitempty"`
 }
 
@@ -209,6 +221,7 @@ func (c *CellLog) sumUp(runs []*Outcome) {
 			c.Errors += float64(total.Failed) / float64(total.Done) / n
 		}
 	}
+	c.sumUpOperations(runs)
 	v, finite := floats(c.Values)
 	if !finite {
 		c.Mean = Value(math.Inf(1))
@@ -246,29 +259,38 @@ func (m *MatrixLog) judge(lower bool) {
 	if m.Best < 0 {
 		return
 	}
-	best, _ := floats(m.Cells[m.Best].Values)
 	p := make([]float64, 0, len(m.Cells))
 	var of []int
+	all := make([][]float64, len(m.Cells))
+	for i := range m.Cells {
+		all[i], _ = floats(m.Cells[i].Values)
+	}
 	for i := range m.Cells {
 		c := &m.Cells[i]
 		c.P = 1
-		v, finite := floats(c.Values)
 		if i == m.Best {
 			continue
 		}
-		if !finite {
+		if all[i] == nil || c.apart(&m.Cells[m.Best]) {
 			c.P, c.Differs = 0, true
 			continue
 		}
-		if change, err := stats.Welch(best, v, confidence); err == nil {
-			p, of = append(p, change.P), append(of, i)
+		if x, ok := stats.PooledP(all, m.Best, i); ok {
+			p, of = append(p, x), append(of, i)
 		}
 	}
 	for k, adjusted := range stats.Holm(p) {
 		c := &m.Cells[of[k]]
 		c.P, c.Differs = adjusted, adjusted < 1-confidence
 	}
-	m.Alike = len(m.Cells) > 1 && !slices.ContainsFunc(m.Cells, func(c CellLog) bool { return c.Differs })
+	m.judgeOperations()
+	passing, differs := 0, false
+	for i := range m.Cells {
+		if c := &m.Cells[i]; c.passes() {
+			passing, differs = passing+1, differs || c.Differs || len(c.Slower) > 0
+		}
+	}
+	m.Alike = passing > 1 && !differs && m.Passes(m.Best)
 	m.advise(better)
 }
 
@@ -290,11 +312,21 @@ func (m *MatrixLog) advise(better func(a, b Value) bool) {
 		limit = best / Value(1+m.Options.Tolerance)
 	}
 	for _, i := range passing {
-		if (m.Alike || !better(limit, m.Cells[i].Mean)) &&
+		if (m.Alike || !better(limit, m.Cells[i].Mean)) && len(m.Cells[i].Slower) == 0 &&
 			(m.Advised < 0 || smaller(m.Cells[i].Settings, m.Cells[m.Advised].Settings)) {
 			m.Advised = i
 		}
 	}
+}
+
+// Failing returns how many cells failed in some run.
+func (m *MatrixLog) Failing() (n int) {
+	for i := range m.Cells {
+		if !m.Cells[i].passes() {
+			n++
+		}
+	}
+	return n
 }
 
 // Undecided returns the settings that pass, are smaller than the best ones, and can't be distinguished from them.
@@ -306,6 +338,9 @@ func (m *MatrixLog) Undecided() (settings []string) {
 	}
 	return settings
 }
+
+// Passes reports whether no run of a cell failed.
+func (m *MatrixLog) Passes(cell int) bool { return m.Cells[cell].passes() }
 
 // passes reports whether no run of the cell failed, and all had answers.
 func (c *CellLog) passes() bool {

@@ -96,6 +96,10 @@ func TestWhatAMatrixAdvises(t *testing.T) {
 		{"chance alone, the smallest fails", []CellLog{cellOf("9", verdict.Pass, 80, 120, 100),
 			cellOf("6", verdict.Pass, noise...), cellOf("3", verdict.Fail, 110, 150, 95)}, 1, true,
 			"can't be told apart. The smallest that pass: POOL=6"},
+		{"only one passes, each twice", []CellLog{cellOf("2", verdict.Fail, 8200, 8300), cellOf("4", verdict.Fail, 4200, 4100),
+			cellOf("8", verdict.Pass, 330, 340)}, 2, false, "best, and advised"},
+		{"twice each", []CellLog{cellOf("9", verdict.Pass, 100, 101), cellOf("6", verdict.Pass, 103, 102),
+			cellOf("3", verdict.Pass, 500, 520)}, 1, false, "within 5.00 % of the best"},
 		{"one run each", []CellLog{cellOf("9", verdict.Pass, 80), cellOf("3", verdict.Pass, 500)}, 1, true,
 			"can't be told apart"},
 		{"the smallest is worse", []CellLog{cellOf("9", verdict.Pass, 100, 101, 102),
@@ -121,6 +125,37 @@ func TestWhatAMatrixAdvises(t *testing.T) {
 				t.Errorf("%q isn't said in %s", c.said, text)
 			}
 		})
+	}
+}
+
+// An operation that is slower in a cell is named, though the figure over all operations doesn't show it.
+func TestMatrixComparesOperations(t *testing.T) {
+	cellOf := func(pool string, quickMs ...float64) CellLog {
+		c := CellLog{Settings: Cell{{Name: "POOL", Value: pool}}}
+		var runs []*Outcome
+		for i, ms := range quickMs {
+			o := &Outcome{Run: &record.Run{}}
+			o.Run.Verdict.Result = verdict.Pass
+			for name, p50 := range map[string]float64{"slow": 300 + float64(i), "quick": ms} {
+				ns := record.Ns(1e6 * p50)
+				o.Run.Operations = append(o.Run.Operations, record.Operation{Name: name,
+					Response: record.Latency{Count: 100, P50Ns: ns, P95Ns: 2 * ns}})
+			}
+			runs = append(runs, o)
+			c.add(o, 300e6+1e6*float64(i))
+		}
+		c.sumUp(runs)
+		return c
+	}
+	log := &MatrixLog{Options: MatrixOptions{Tolerance: .05, By: "response.p(95)", Repetitions: 3}, Best: -1, Advised: -1,
+		Cells: []CellLog{cellOf("9", 2.3, 2.4, 2.2), cellOf("3", 10.7, 10.1, 11)}}
+	log.judge(true)
+	if log.Alike || log.Advised != 0 || !slices.Equal(log.Cells[1].Slower, []string{"quick"}) {
+		t.Errorf("alike %v, advised %d, %+v", log.Alike, log.Advised, log.Cells)
+	}
+	tables := (&Report{Matrix: log}).Tables(units.English)
+	if len(tables) != 2 || len(tables[1].Rows) != 2 || len(tables[1].Rows[0]) != 3 {
+		t.Errorf("%+v", tables)
 	}
 }
 

@@ -47,6 +47,8 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 				cell.Good
 		case i == m.Best:
 			note, mark = say("best"), cell.Good
+		case len(c.Slower) > 0:
+			note = say("slower: %s", strings.Join(c.Slower, ", "))
 		case !c.Differs:
 			note = say("not to be told from the best")
 		}
@@ -69,6 +71,9 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 	case m.Best < 0:
 	case m.Advised < 0:
 		t.Foot = append(t.Foot, say("No settings keep the thresholds in all of their runs."))
+	case m.Alike && m.Failing() > 0:
+		t.Foot = append(t.Foot, say("%d of the settings fail; the others can't be told apart. The smallest that pass: %s.",
+			m.Failing(), m.Cells[m.Advised].Settings))
 	case m.Alike:
 		t.Foot = append(t.Foot, say("The settings can't be told apart. The smallest that pass: %s.",
 			m.Cells[m.Advised].Settings))
@@ -76,6 +81,39 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 	if invalid > 0 {
 		t.Foot = append(t.Foot, say(
 			"runs that the generator spoiled each time they were tried, and that count all the same: %d", invalid))
+	}
+	return append([]cell.Table{t}, m.operations(l)...)
+}
+
+// operations is the table of the operations' median response times in each cell; none if there is only one operation.
+func (m *MatrixLog) operations(l units.Language) []cell.Table {
+	say := func(text string, args ...any) string { return message.Label(l, text, args...) }
+	if m.Best < 0 || len(m.Cells[m.Best].Operations) < 2 {
+		return nil
+	}
+	t := cell.Table{ID: "matrix-operations", Title: say("OPERATIONS BY SETTINGS"), Note: say("p50, and p95 in brackets"),
+		Columns: []cell.Column{{Head: say("settings"), Left: true, Wrap: true}}}
+	names := m.Cells[m.Best].Operations
+	for _, o := range names {
+		t.Columns = append(t.Columns, cell.Column{Head: o.Name})
+	}
+	for i := range m.Cells {
+		c := &m.Cells[i]
+		row := []cell.Cell{cell.Text(c.Settings.String())}
+		for _, o := range names {
+			k := slices.IndexFunc(c.Operations, func(x CellOperation) bool { return x.Name == o.Name })
+			if k < 0 {
+				row = append(row, cell.None())
+				continue
+			}
+			x := &c.Operations[k]
+			one := cell.Text(l.Figure(units.Latency(float64(x.P50Ns))) + " (" + l.Figure(units.Latency(float64(x.P95Ns))) + ")")
+			if slices.Contains(c.Slower, o.Name) {
+				one.Mark = cell.Bad
+			}
+			row = append(row, one)
+		}
+		t.Add(row...)
 	}
 	return []cell.Table{t}
 }

@@ -58,7 +58,8 @@ const (
 // itself runs nothing. The load rises geometrically until a trial fails. The interval in between is then split at the
 // load that the trials suggest, next to that load, or in the middle of the logarithm of the rate. Finally the lower end
 // must pass three trials and the upper end fail two; a pass above the lower end and failures below the upper end count
-// as well. Loads that both passed and failed stay inside the bracket and can't be its ends, so noise widens the bracket
+// as well. A failure that may be due to chance is repeated at once, and a maximum that rests on such failures is tried
+// above. Loads that both passed and failed stay inside the bracket and can't be its ends, so noise widens the bracket
 // instead of moving it.
 type Search struct {
 	o       SearchOptions
@@ -137,7 +138,14 @@ func (s *Search) decide() (n float64, purpose, over string) {
 		return s.o.Min, BaseLine, ""
 	}
 	z := zoneOf(s.points())
+	if n := s.unconvincing(&z); n > 0 {
+		return n, Refute, ""
+	}
 	switch {
+	case z.low == nil && z.high == nil && z.passesAbove > z.failsBelow && z.greyHigh < s.o.Max:
+		return min(z.greyHigh*s.o.factor(), s.o.Max), Rise, ""
+	case z.low == nil && z.high == nil && z.passesAbove < z.failsBelow && z.greyLow > s.o.Min:
+		return max(z.greyLow/s.o.factor(), s.o.Min), Fall, ""
 	case z.low == nil && z.high == nil:
 		return s.o.Start, Rise, ""
 	case z.high == nil:
@@ -155,6 +163,9 @@ func (s *Search) decide() (n float64, purpose, over string) {
 		return z.low.n, Confirm, ""
 	case z.high.generator:
 		return 0, "", GeneratorLimit
+	}
+	if n := s.doubt(&z); n > 0 {
+		return n, Doubt, ""
 	}
 	return 0, "", Found
 }

@@ -158,6 +158,32 @@ func TestSearchWithAHiccup(t *testing.T) {
 	}
 }
 
+// A trial that fails by chance, far below the limit of response times, is repeated at once and doesn't anchor the search.
+// If it fails twice, the maximum is tried above.
+func TestSearchIsNotAnchoredByChance(t *testing.T) {
+	for _, bad := range []int{1, 2} {
+		for _, at := range []float64{1, 4} { // the first trial, and one of the rise
+			left := bad
+			s := walk(t, options(), func(tr Trial) Result {
+				r := sharp(20)(tr)
+				r.Strain = record.Figure(0.1 + 0.1*tr.N/20)
+				if tr.N >= at && left > 0 && r.Verdict == verdict.Pass {
+					left--
+					r.Verdict, r.AchievedPerS = verdict.Fail, 0.966*r.OfferedPerS
+				}
+				if tr.N > 20 {
+					r.Strain = 5
+				}
+				return r
+			})
+			b := s.Bracket()
+			if b.Lower > 20 || b.Upper <= 20 || b.Lower < 19 || b.TrialsDone > 30 {
+				t.Errorf("%d bad trials from N %g on: %+v", bad, at, b)
+			}
+		}
+	}
+}
+
 // If a target answers at random, the search still ends within its number of trials, and its lower end is below its
 // upper end.
 func TestSearchOfNonsenseEnds(t *testing.T) {

@@ -24,6 +24,7 @@ type TargetSearch struct {
 	Longest time.Duration
 	WarmUp  time.Duration // before the measured load, at the same rate
 	Pause   time.Duration // between trials
+	Prefix  string        // of the names of the trials' bundles
 	Drive   Driver
 	Rest    Rest
 	Planned func(Trial)  // called before each trial
@@ -119,7 +120,7 @@ func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, drive Driver
 	if low := s.lowest(); t.Recover && low != nil {
 		next = recovering(p.Load, low, h.Options.RatePerS, h.Trial/10)
 	}
-	o, err := drive(ctx, Load{Name: fmt.Sprintf("trial-%02d", t.Number), Plan: p, Next: next, PeakPerS: p.PeakPerS()})
+	o, err := drive(ctx, Load{Name: fmt.Sprintf("%strial-%02d", h.Prefix, t.Number), Plan: p, Next: next, PeakPerS: p.PeakPerS()})
 	if err != nil {
 		return nil, fmt.Errorf("trial %d at N %.4g: %w", t.Number, t.N, err)
 	}

@@ -33,6 +33,7 @@ const (
 	Margin   = "margin"   // next to loads that both passed and failed
 	Confirm  = "confirm"
 	Refute   = "refute"
+	Doubt    = "doubt" // above a maximum at which response times are far below their limit
 )
 
 // Result is the result of a trial. Verdict is one of package verdict's. An invalid trial says nothing about the target.

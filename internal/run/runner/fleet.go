@@ -33,7 +33,7 @@ func (r *Runner) newFleet() error {
 		OutageWait:      s.Outage == "wait",
 		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: r.Record.Pipeline,
 		Reconnect: s.Reconnect, OnDial: r.o.Hooks.Dialed,
-		Loops: s.Loops, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
+		Loops: s.Loops, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause, RetryWithin: s.RetryWithin,
 		ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS,
 	}
 	if r.o.Part.Shared != nil && !r.Record.SessionsAsNeeded { // for those of lost workers

@@ -79,6 +79,12 @@ func addressOf(t *testing.T, port string) string {
 			}
 			return s
 		})
+	case "3306":
+		return get(port, func(tb testserver.TB) *testserver.Server {
+			return testserver.MariaDB(tb, testserver.Settings("performance-schema=ON",
+				"performance-schema-consumer-events-statements-current=ON"), testserver.Start(
+				"CREATE DATABASE IF NOT EXISTS stress", "CREATE USER IF NOT EXISTS stress IDENTIFIED BY 'T0psecret'", "GRANT ALL ON *.* TO stress"))
+		})
 	case "3301", "3302":
 		return get(port, func(tb testserver.TB) *testserver.Server {
 			return testserver.Tarantool(tb,

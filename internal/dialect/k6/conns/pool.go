@@ -30,6 +30,7 @@ type Target struct {
 type Pool struct {
 	Target
 	numbers []int // numbers of the addresses in the record
+	placed  func(protocol.Target) (protocol.Target, *protocol.Error)
 	ctx     context.Context
 	stop    context.CancelFunc
 	free    chan struct{} // a slot for each connection that may be open; nil means no limit
@@ -65,7 +66,7 @@ func New(s *session.Session, t Target) *Pool {
 	if t.Policy == nil {
 		t.Policy = balance.RoundRobin(len(t.Targets))
 	}
-	p := &Pool{Target: t, open: map[*Link]bool{}, backoff: engine.NewBackoff(s.Seed(), 0)}
+	p := &Pool{Target: t, placed: s.PlaceTarget, open: map[*Link]bool{}, backoff: engine.NewBackoff(s.Seed(), 0)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	for i := range t.Targets {
 		p.numbers = append(p.numbers, s.Address(t.Protocol, t.Targets[i].Address))
@@ -128,7 +129,11 @@ func (p *Pool) dial(ctx context.Context, first int) (*Link, *protocol.Error) {
 	var failure *protocol.Error
 	for i := range p.Targets {
 		at := (first + i) % len(p.Targets)
-		conn, err := p.Driver.Dial(ctx, p.Targets[at], &protocol.Program{})
+		target, refused := p.placed(p.Targets[at])
+		if refused != nil {
+			return nil, refused
+		}
+		conn, err := p.Driver.Dial(ctx, target, &protocol.Program{})
 		if err != nil {
 			if failure == nil {
 				failure = protocol.AsError(err)

@@ -83,6 +83,11 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 			s.Uses(data)
 		}
 	}
+	for i, address := range p.Target.Addresses {
+		if p.Target.Addresses[i], err = s.Place(address); err != nil {
+			return nil, &target.UsageError{Err: err}
+		}
+	}
 	g := &engineSink{told: n.Interval}
 	r, err := runner.Open(ctx, p, runner.Options{
 		Recording: runner.Recording{None: true}, KeepCollector: true,

@@ -138,6 +138,7 @@ func (o *Output) Start() error {
 	script := scriptOf(&o.params, o.host.Sums, o.host.Script)
 	script.Figures, script.MayCall = o.figures, o.host.MayCall()
 	script.Delay = delay(&o.params)
+	o.s.SetPlace(placeOf(&o.params.ScriptOptions))
 	script.MaySetUp = o.host.MaySetUp() && !o.params.ScriptOptions.NoSetup.Bool
 	if o.host.Outputs() {
 		o.s.Outputs(o.params.ScriptOptions.RunTags)

@@ -116,6 +116,14 @@ func TestASingleEqualIsReadInThresholdsOnly(t *testing.T) {
 		!o.says(`[\"count = 3\"] } };]`) {
 		t.Errorf("a CommonJS module: exit %d, want 99 with a note, and the opened text as it is", o.code)
 	}
+	read := `export const options = { iterations: 2, thresholds: { iterations: ["count = 3"] } };
+		console.log("[" + "value = 3" + "]"); export default function () {}`
+	if o := beginReading(t, read, "-").wait(); o.code != 99 || !o.says(`a single \"=\"`) || !o.says("[value = 3]") {
+		t.Errorf("from standard input: exit %d, want 99 with a note\n%s", o.code, o.text)
+	}
+	if o := beginReading(t, "", "-").wait(); o.code == 0 {
+		t.Error("an empty script passes")
+	}
 }
 
 // The hash of a script covers all files that it imports.

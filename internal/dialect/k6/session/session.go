@@ -10,6 +10,7 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -28,7 +29,8 @@ type Session struct {
 	held   held
 	cutter cutter
 
-	over      atomic.Bool // k6's load is over
+	place     atomic.Pointer[func(address string) (string, error)] // see SetPlace
+	over      atomic.Bool                                          // k6's load is over
 	recording atomic.Bool
 }
 
@@ -75,6 +77,33 @@ func New(o Options) *Session {
 
 // Seed returns the seed of the values that modules generate.
 func (s *Session) Seed() uint64 { return s.o.Seed }
+
+// SetPlace sets the function that applies the script's options about addresses; nil if there are none.
+func (s *Session) SetPlace(place func(address string) (string, error)) {
+	if place != nil {
+		s.place.Store(&place)
+	}
+}
+
+// Place returns the address, as host:port, to which a module connects for the given one, after the script's options.
+// Other forms of addresses are returned unchanged. It returns an error if the options forbid the address.
+func (s *Session) Place(address string) (string, error) {
+	place := s.place.Load()
+	if place == nil {
+		return address, nil
+	}
+	return (*place)(address)
+}
+
+// PlaceTarget is Place for the address of a target. Its error is one of the driver's class for what can't be sent.
+func (s *Session) PlaceTarget(t protocol.Target) (protocol.Target, *protocol.Error) {
+	address, err := s.Place(t.Address)
+	if err != nil {
+		return t, protocol.Bad("%s", err)
+	}
+	t.Address = address
+	return t, nil
+}
 
 // Now returns the time on the run's clock in ns.
 func (s *Session) Now() int64 { return s.clock.Now() }

@@ -22,6 +22,7 @@ type closer = io.Closer
 type pool struct {
 	options *options
 	now     func() int64
+	placed  func(protocol.Target) (protocol.Target, *protocol.Error)
 	nodes   []*node // options.connections for each address, in the order of the addresses
 	turn    atomic.Uint64
 	ctx     context.Context // done after Close
@@ -32,7 +33,7 @@ type pool struct {
 }
 
 func newPool(s *session.Session, o *options) *pool {
-	p := &pool{options: o, now: s.Now}
+	p := &pool{options: o, now: s.Now, placed: s.PlaceTarget}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	for _, address := range o.addresses {
 		number := s.Address("iproto", address)
@@ -168,7 +169,11 @@ func (n *node) rest() time.Duration {
 
 // open makes one attempt to connect.
 func (n *node) open() (*blocking.Shared, *protocol.Error) {
-	c, failure := iproto.Bare(n.pool.ctx, n.target)
+	at, refused := n.pool.placed(n.target)
+	if refused != nil {
+		return nil, refused
+	}
+	c, failure := iproto.Bare(n.pool.ctx, at)
 	if failure != nil {
 		return nil, failure
 	}

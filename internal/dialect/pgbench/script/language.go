@@ -240,6 +240,7 @@ func (p *Program) session(number int) *session {
 			h.Debug(string(v.appendDebug(fmt.Appendf(nil, "debug(script=%d,command=%d): ", s.script, s.pc+1))))
 		}
 	}
+	s.timed = p.options.Host != nil && p.options.Host.Timed != nil
 	s.args = make([]gen.Value, 0, p.params)
 	return s
 }

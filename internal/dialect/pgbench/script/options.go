@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The modes of sending statements (-M).
@@ -42,6 +43,9 @@ type Host struct {
 	Debug func(line string)
 	// Error is given what pgbench prints as errors.
 	Error func(line string)
+	// Timed is given how long a command took that isn't sent: a backslash command, or a statement that is collected in a
+	// pipeline. Without it, nothing is timed.
+	Timed func(client, script, command int, took time.Duration)
 	// Info is given what pgbench prints with --verbose-errors.
 	Info func(line string)
 }

@@ -23,6 +23,7 @@ const (
 type session struct {
 	machine
 	program *Program
+	timed   bool // commands that aren't sent are timed
 	number  int
 	choice  prng
 
@@ -35,9 +36,11 @@ type session struct {
 	open     bool     // a transaction block is open
 	pipeline *variant // what has been collected; nil outside of pipelines
 	failure  protocol.Failure
-	failed   int  // the command that failed; −1: none, or it is dealt with
-	rolling  bool // the request is the ROLLBACK after a failure
-	request  int  // the last one
+	failed   int       // the command that failed; −1: none, or it is dealt with
+	rolling  bool      // the request is the ROLLBACK after a failure
+	anew     bool      // the transaction begins anew after the ROLLBACK
+	request  int       // the last one
+	began    time.Time // of the current command, if commands are timed
 
 	args []gen.Value
 	text []byte // what args refer to
@@ -94,12 +97,13 @@ func (s *session) Again() planscript.Step {
 
 func (s *session) start() planscript.Step {
 	s.pc = 0
-	s.open, s.rolling, s.pipeline, s.failed = false, false, nil, -1
+	s.open, s.rolling, s.anew, s.pipeline, s.failed = false, false, false, nil, -1
 	return s.run()
 }
 
 // Resume continues after \sleep.
 func (s *session) Resume() planscript.Step {
+	s.took(s.pc)
 	s.pc++
 	return s.run()
 }
@@ -109,6 +113,10 @@ func (s *session) run() planscript.Step {
 	commands := s.program.scripts[s.script].Commands
 	for s.pc < len(commands) {
 		c := &commands[s.pc]
+		at := s.pc
+		if s.timed {
+			s.began = time.Now()
+		}
 		switch c.meta {
 		case metaSet:
 			if step, ok := s.set(c); !ok {
@@ -122,6 +130,7 @@ func (s *session) run() planscript.Step {
 			if step, ok := s.branch(commands); !ok {
 				return step
 			}
+			s.took(at)
 			continue
 		case metaElif, metaElse: // after a branch that was taken
 			s.pc = c.end
@@ -136,6 +145,7 @@ func (s *session) run() planscript.Step {
 				return step
 			}
 		}
+		s.took(at)
 		s.pc++
 	}
 	if s.pipeline != nil {
@@ -145,6 +155,13 @@ func (s *session) run() planscript.Step {
 		return s.unfinished()
 	}
 	return s.over(protocol.Failure{})
+}
+
+// took tells how long a command took that hasn't been sent.
+func (s *session) took(command int) {
+	if s.timed {
+		s.program.options.Host.Timed(s.number, s.script, command, time.Since(s.began))
+	}
 }
 
 // over ends the transaction.
@@ -250,6 +267,10 @@ func (s *session) Answered(reply *protocol.Reply) planscript.Step {
 	if reply.Class != protocol.OK {
 		return s.refused(reply)
 	}
+	if s.anew {
+		s.random = s.saved
+		return s.start()
+	}
 	if s.rolling {
 		return s.over(s.failure)
 	}
@@ -279,6 +300,9 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 	case failure.Fatal:
 		return s.abort(failure, fmt.Sprintf("client %d aborted in command %d (SQL) of script %d; perhaps the backend "+
 			"died while processing", s.number, s.pc, s.script))
+	case reply.InBlock && s.program.options.Mode == Prepared && strings.Contains(failure.Text, preparedByUs):
+		s.anew = true
+		return s.rollback()
 	case failure.Code != serializationFailure && failure.Code != deadlockDetected:
 		return s.abort(failure, fmt.Sprintf("client %d script %d aborted in command %d query %d: %s", s.number, s.script,
 			s.pc, s.query(reply), message(&failure)))
@@ -292,9 +316,19 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 	if !reply.InBlock {
 		return s.over(failure)
 	}
+	return s.rollback()
+}
+
+// preparedByUs is in the server's message that a pooler has given the session another session of the server, where the
+// name of a statement stands for nothing yet, or is taken. The protocol's driver then sends no names any more. Outside
+// of transactions it sends the request again.
+const preparedByUs = `prepared statement "brunt_`
+
+// rollback rolls the open transaction back.
+func (s *session) rollback() planscript.Step {
 	s.rolling = true
 	s.args = s.args[:0]
-	return s.send(s.program.rollback[s.script], true)
+	return s.send(s.program.rollback[s.script], !s.anew)
 }
 
 // query returns pgbench's number of the statement that failed. In a pipeline, it counts the synchronization points

@@ -35,6 +35,9 @@ func (t *Series) Advise(ctx context.Context, p *plan.Plan, db inspect.Database, 
 		return show(Unproven(list))
 	}
 	trial.Say = func(text string) { t.Say("%s", text) }
+	trial.Judged = func(x record.Proof) {
+		t.Say("%s %s: %s", map[bool]string{true: "kept", false: "dropped"}[x.Kept], x.Name, x.Why)
+	}
 	trial.Into(t.Dir, program.Load{Plan: p}, func(ctx context.Context, o program.Load) (*program.Outcome, error) {
 		if err := program.Sleep(ctx, coolDown); err != nil {
 			return nil, err

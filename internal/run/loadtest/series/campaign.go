@@ -117,7 +117,7 @@ func (t *Series) step(ctx context.Context, r campaign.Run) (*program.Outcome, er
 	l := t.load
 	l.Live.Watched = r.Watch
 	if r.Inspect != "" {
-		l.Live.Inspected = []string{r.Inspect}
+		l.Live.Inspected, l.Live.Brief = []string{r.Inspect}, r.Brief
 	}
 	l.Options.Recording.Extra = r.Extra
 	return t.one(ctx, r.Load, l, r.Dir)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/inspect/observe"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
@@ -26,7 +27,7 @@ func (p *Program) check(runs bool, valid func(*plan.Plan) error) error {
 		texts []string
 		check func(text string) error
 	}{
-		{"inspect", []string{p.Inspect}, func(text string) error { _, err := servers.Parse(text); return err }},
+		{"inspect", []string{p.Inspect}, servers.Check},
 		{"watch", p.Watch, func(text string) error { _, err := observe.Parse(text); return err }},
 		{"addresses", p.Addresses, nil},
 	}
@@ -159,7 +160,10 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 			s.sends() && s.Kind != campaignfile.StepSearch && s.Kind != campaignfile.StepMatrix,
 			advises || s.Advisor
 	}
-	if c.Inspect != "" && asks {
+	if advises && !servers.Advises(c.expand(c.Inspect)) {
+		return fmt.Errorf("inspect: %s: the advisor needs a database, pg=DSN", secret.Text(c.Inspect))
+	}
+	if servers.Advises(c.expand(c.Inspect)) && asks {
 		counts, builds, err := servers.Lacks(ctx, c.expand(c.Inspect))
 		// If the load itself sends statements, the advisor knows them without the server's statistics.
 		blind := slices.ContainsFunc(c.Steps, func(s Step) bool { return s.Advisor && !sendsSQL(s.Load) })

@@ -17,13 +17,17 @@ import (
 )
 
 // chart is a picture of the document.
-type chart struct{ id, title, note, svg string }
+type chart struct {
+	id, title, note, svg string
+	wide                 bool // it isn't placed next to another one
+}
 
 // part is a chapter of the document, or a section of one.
 type part struct {
 	id, title, note string
 	section         bool
 	paragraphs      []string
+	tiles           page.Tiles
 	charts          []chart
 	tables          []cell.Table
 }
@@ -37,7 +41,9 @@ type document struct {
 	failures map[string]string // of steps, by their IDs
 	dir      string
 	parts    []part
-	err      error // the first error in reading bundles
+	sql      []string // the statements that the appendix lists
+	memories []memory // see memoryLines
+	err      error    // the first error in reading bundles
 }
 
 func (d *document) say(text string, args ...any) string { return message.Label(d.l, text, args...) }
@@ -137,12 +143,20 @@ func (d *document) html(w io.Writer) error {
 	for i := range d.parts {
 		one := &d.parts[i]
 		p.Blocks = append(p.Blocks, page.Heading{ID: one.id, Text: one.title, Note: one.note, Chapter: !one.section})
+		if len(one.tiles) > 0 {
+			p.Blocks = append(p.Blocks, one.tiles)
+		}
 		for _, text := range one.paragraphs {
 			p.Blocks = append(p.Blocks, page.Paragraph(text))
 		}
 		var row page.Row
 		for _, c := range one.charts {
-			row = append(row, page.Chart{ID: c.id, Title: c.title, Note: c.note, SVG: c.svg})
+			block := page.Chart{ID: c.id, Title: c.title, Note: c.note, SVG: c.svg}
+			if c.wide {
+				p.Blocks = append(p.Blocks, block)
+				continue
+			}
+			row = append(row, block)
 		}
 		if len(row) > 0 {
 			p.Blocks = append(p.Blocks, row)
@@ -172,6 +186,10 @@ func (d *document) markdown(w io.Writer, dir, name string) error {
 		if one.note != "" {
 			fmt.Fprintf(out, "*%s*\n\n", cell.MarkdownText(one.note))
 		}
+		for _, t := range one.tiles {
+			fmt.Fprintf(out, "**%s: %s** (%s)\n\n", cell.MarkdownText(t.Label), cell.MarkdownText(t.Figure.Figure(d.l)),
+				cell.MarkdownText(t.Note))
+		}
 		for _, text := range one.paragraphs {
 			fmt.Fprintf(out, "%s\n\n", cell.MarkdownText(text))
 		}
@@ -199,12 +217,16 @@ func (d *document) markdown(w io.Writer, dir, name string) error {
 
 // make creates the parts in the order of the document.
 func (d *document) make() {
+	d.memories = d.memoryLines()
+	first := d.overview() // its statements are the first of the appendix
 	d.goals()
 	d.outcome()
 	d.tests()
+	d.memory()
 	d.tools()
 	d.stand()
-	d.parts = append([]part{d.overview(), d.contents()}, d.parts...)
+	d.appendix()
+	d.parts = append([]part{first, d.contents()}, d.parts...)
 }
 
 func (d *document) add(p part) { d.parts = append(d.parts, p) }

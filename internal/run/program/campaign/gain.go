@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ type measured struct {
 // It reports whether there is anything to compare.
 func (d *document) gain(searches []*Result) bool {
 	p := part{id: "gain", section: true, title: d.say("What the fixes brought")}
+	if !changed(d.results) {
+		p.title = d.say("The same measured twice")
+	}
 	if text := d.rise(); text != "" {
 		p.paragraphs = append(p.paragraphs, text)
 		first, last := searches[0].Search, searches[len(searches)-1].Search
@@ -36,9 +40,10 @@ func (d *document) gain(searches []*Result) bool {
 		if a, b := first.PerS(m), last.PerS(n); a > 0 && b > 0 {
 			t := cell.Table{ID: "gain-maximum", Title: d.say("MAXIMUM"),
 				Columns: []cell.Column{{Left: true}, {Head: d.say("before")}, {Head: d.say("after")}, {Head: d.say("times")}}}
+			low, high := risen(first, last, m, n)
 			t.Add(cell.Text("N"), cell.Text(d.l.Figure(program.Scale(m))), cell.Text(d.l.Figure(program.Scale(n))),
-				d.times(n, m))
-			t.Add(cell.Text(d.say("rate")), cell.Rate(a), cell.Rate(b), d.times(b, a))
+				d.times(n, m, low, high))
+			t.Add(cell.Text(d.say("rate")), cell.Rate(a), cell.Rate(b), d.times(b, a, low, high))
 			p.tables = append(p.tables, t)
 		}
 	}
@@ -82,20 +87,68 @@ func (d *document) rise() string {
 	a, b := first.PerS(m), last.PerS(n)
 	rates := []any{d.l.Figure(units.Rate(a)), d.l.Figure(units.Rate(b))}
 	switch unclear := 1 + max(first.Bracket.Width(), last.Bracket.Width(), first.Options.Width); {
+	case !changed(d.results) && max(a, b) > min(a, b)*unclear:
+		return d.say("Nothing was changed between the searches, and they found different maxima, %s/s and %s/s: the maximum isn't known better than this.", rates...)
 	case b > a*unclear:
-		return d.say("The maximum rose from %s/s to %s/s, %s times.", append(rates, d.l.Figure(units.Digits3(b/a)))...)
+		low, high := risen(first, last, m, n)
+		return d.say("The maximum rose from %s/s to %s/s, %s times.", append(rates, d.ratio(b/a, low, high))...)
 	case a > b*unclear:
 		return d.say("The maximum fell from %s/s to %s/s, by %s.", append(rates, d.l.Figure(units.Fraction(1-b/a)))...)
 	}
 	return d.say("The maximum is the same within what is known of it: %s/s before, %s/s after.", rates...)
 }
 
-// times formats the ratio of a to b.
-func (d *document) times(a, b float64) cell.Cell {
+// risen returns the interval of the ratio of two maxima m and n, by how well the searches know them: each lies between
+// what was held or passed and the lowest load that failed. An end is 0 if it isn't known.
+func risen(first, last *program.SearchLog, m, n float64) (low, high float64) {
+	if first.Bracket.Upper > 0 {
+		low = n / max(first.Bracket.Upper, m)
+	}
+	if last.Bracket.Upper > 0 {
+		high = max(last.Bracket.Upper, n) / m
+	}
+	return low, high
+}
+
+// ratio formats a ratio with its interval, whose ends are 0 if they aren't known.
+func (d *document) ratio(value, low, high float64) string {
+	digits := func(x float64) string { return d.l.Figure(units.Digits3(x)) }
+	switch {
+	case low > 0 && high > 0:
+		return fmt.Sprintf("%s (%s … %s)", digits(value), digits(low), digits(high))
+	case low > 0:
+		return fmt.Sprintf("%s (≥ %s)", digits(value), digits(low))
+	}
+	return digits(value)
+}
+
+// times formats the ratio of a to b with its interval.
+func (d *document) times(a, b, low, high float64) cell.Cell {
 	if !(a > 0) || !(b > 0) || math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return cell.None()
 	}
-	return cell.Text(d.l.Figure(units.Digits3(a/b)) + "×")
+	return cell.Text(d.ratio(a/b, low, high) + "×")
+}
+
+// spread is the half width of an interval of a figure's logarithm; 0 if unknown.
+type spread float64
+
+// spreadOf returns the spread of a figure with an interval.
+func spreadOf(b *record.Bounds) spread {
+	if b == nil || !(b.Low > 0) || !(b.High > 0) || math.IsInf(float64(b.High), 0) {
+		return 0
+	}
+	return spread(math.Log(float64(b.High)/float64(b.Low)) / 2)
+}
+
+// around returns the interval of the ratio of two independent figures: the squares of the half widths of their logarithms
+// add up.
+func around(ratio float64, a, b spread) (low, high float64) {
+	if a == 0 || b == 0 {
+		return 0, 0
+	}
+	half := math.Hypot(float64(a), float64(b))
+	return ratio * math.Exp(-half), ratio * math.Exp(half)
 }
 
 // profileRate returns the rate of the profile at N 1, operations a second, or 0 if there is none.
@@ -166,13 +219,21 @@ func (d *document) responses(before, after *measured) cell.Table {
 			{Head: d.say("%s before", "p95")}, {Head: d.say("%s after", "p95")}, {Head: d.say("speedup")}}}
 	row := func(name cell.Cell, a, b *record.Operation) {
 		cells := []cell.Cell{name, cell.Count(a.Response.Count), cell.Count(b.Response.Count)}
-		for _, of := range []func(*record.Operation) record.Ns{func(o *record.Operation) record.Ns {
-			return o.Response.P50Ns
-		}, func(o *record.Operation) record.Ns { return o.Response.P95Ns }} {
-			x, y := took(a, of), took(b, of)
+		for _, f := range []struct {
+			of     func(*record.Operation) record.Ns
+			within func(*record.Within) *record.Bounds
+		}{
+			{func(o *record.Operation) record.Ns { return o.Response.P50Ns }, func(w *record.Within) *record.Bounds { return w.P50 }},
+			{func(o *record.Operation) record.Ns { return o.Response.P95Ns }, func(w *record.Within) *record.Bounds { return w.P95 }},
+		} {
+			x, y := took(a, f.of), took(b, f.of)
 			faster := cell.None()
-			if a.Response.Count > 0 && b.Response.Count > 0 && of(a) != record.Infinite && of(b) != record.Infinite {
-				faster = d.times(float64(of(a)), float64(of(b)))
+			if a.Response.Count > 0 && b.Response.Count > 0 && f.of(a) != record.Infinite && f.of(b) != record.Infinite {
+				low, high := 0.0, 0.0
+				if v, w := a.Response.Within, b.Response.Within; v != nil && w != nil {
+					low, high = around(float64(f.of(a))/float64(f.of(b)), spreadOf(f.within(v)), spreadOf(f.within(w)))
+				}
+				faster = d.times(float64(f.of(a)), float64(f.of(b)), low, high)
 			}
 			cells = append(cells, x, y, faster)
 		}
@@ -227,13 +288,23 @@ func (d *document) compared(before, after *measured) cell.Table {
 	for _, s := range all[:min(len(all), mostStatements)] {
 		of, faster := cmp.Or(s.before, s.after), cell.None()
 		if s.before != nil && s.after != nil {
-			faster = d.times(s.before.MeanNs, s.after.MeanNs)
+			low, high := around(s.before.MeanNs/s.after.MeanNs, spreadOfMean(s.before), spreadOfMean(s.after))
+			faster = d.times(s.before.MeanNs, s.after.MeanNs, low, high)
 		}
 		row := append([]cell.Cell{cell.Text(strings.Join(of.Operations, ", ")), cell.Text(oneLine(s.text))},
 			calls(s.before)...)
 		t.Add(append(append(row, calls(s.after)...), faster)...)
 	}
 	return t
+}
+
+// spreadOfMean returns the spread of a statement's mean time: 1.96 standard errors, relative to the mean (delta method).
+func spreadOfMean(s *record.Statement) spread {
+	const quantile = 1.96 // of the normal distribution, for 95 %
+	if s.Calls < 2 || s.MeanNs <= 0 {
+		return 0
+	}
+	return spread(quantile * s.StddevNs / s.MeanNs / math.Sqrt(s.Calls))
 }
 
 // calls formats how often a statement was called and how long it took.

@@ -5,21 +5,29 @@ import (
 
 	"brunt/internal/base/secret"
 	"brunt/internal/judge/verdict"
-	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/run/program/campaign/campaignfile"
 )
 
-// overview is the first page: the maximum that was held, what limits it, what was changed and proven, and what to do
-// next.
+// overview is the first page: the maximum that was held, one chart of the load against the response time, the causes with
+// their evidence and remedies, and what limits the target now.
 func (d *document) overview() part {
-	p := part{id: "overview", title: d.say("Summary")}
+	p := part{id: "overview", title: d.say("Summary"), tiles: d.tiles()}
+	if held := d.heldMaximum(); held != "" {
+		p.paragraphs = append(p.paragraphs, held)
+	}
+	if text := d.rise(); text != "" {
+		p.paragraphs = append(p.paragraphs, text)
+	}
+	if c, ok := d.loadChart(); ok {
+		p.charts = append(p.charts, c)
+	}
+	if t := d.causes(); len(t.Rows) > 0 {
+		p.tables = append(p.tables, t)
+	}
 	t := cell.Table{ID: "overview-points", Columns: []cell.Column{{Left: true}, {Left: true, Wrap: true}}}
 	add := func(name string, lines ...string) {
 		for i, line := range lines {
-			if line == "" {
-				continue
-			}
 			label := ""
 			if i == 0 {
 				label = name
@@ -27,11 +35,8 @@ func (d *document) overview() part {
 			t.Add(cell.Text(label), cell.Text(line))
 		}
 	}
-	if held := d.heldMaximum(); held != "" {
-		p.paragraphs = append(p.paragraphs, held)
-	}
 	add(d.say("what limits it"), d.limits()...)
-	add(d.say("changed and proven"), d.changes()...)
+	add(d.say("also changed"), d.changes()...)
 	add(d.say("what to do next"), d.advice()...)
 	add(d.say("not finished"), unfinished(d.program, d.results, d.failures, d.l)...)
 	if len(t.Rows) > 0 {
@@ -55,72 +60,26 @@ func (d *document) heldMaximum() string {
 	return ""
 }
 
-// limits lists what limits the target: why loads above the maximum failed, and the main causes of time in the database.
-func (d *document) limits() (out []string) {
-	if confirm := d.lastOf(campaignfile.StepConfirm); confirm != nil && confirm.Confirms && len(confirm.Holds) > 0 &&
-		confirm.Trial.Verdict != verdict.Pass {
-		out = append(out, wording{d.l}.why(confirm.Trial)+".")
-	} else if search := d.lastOf(campaignfile.StepSearch); search != nil {
-		for i := len(search.Search.Trials) - 1; i >= 0; i-- {
-			if t := &search.Search.Trials[i]; t.Verdict == verdict.Fail && t.N == search.Search.Bracket.Upper {
-				out = append(out, d.say("At %s: %s.", wording{d.l}.load(t.N, t.LoadPerS()), wording{d.l}.why(t)))
-				break
-			}
-		}
-	}
-	for _, f := range d.findings(2) {
-		out = append(out, about(&f)+": "+f.Evidence.In(d.l)+".")
-	}
-	return out
-}
-
-// findings returns the most severe findings of the last analysis.
-func (d *document) findings(most int) []record.Finding {
-	analysis := d.lastOf(campaignfile.StepAnalyse)
-	if analysis == nil {
-		return nil
-	}
-	run := d.inspected(analysis)
-	if run == nil {
-		return nil
-	}
-	all := run.Inspections[0].Findings
-	return all[:min(len(all), most)]
-}
-
-// changes lists what steps changed, and the effect.
+// changes lists what steps changed beside the indexes, which are among the causes.
 func (d *document) changes() (out []string) {
 	for _, r := range d.ofKind(campaignfile.StepFix) {
-		proofs := r.Fix.proofs()
-		for i := range proofs {
-			if x := &proofs[i]; x.Kept && !x.Why.IsZero() {
-				out = append(out, x.DDL+": "+x.Why.In(d.l)+".")
-			} else if x.Kept {
-				out = append(out, x.DDL+".")
-			}
-		}
 		for _, name := range slices.Concat(r.Fix.Files, r.Fix.Commands) {
 			out = append(out, secret.Text(name)+".")
 		}
 	}
-	if text := d.rise(); text != "" && len(out) > 0 {
-		out = append(out, text)
-	}
 	return out
 }
 
-// advice lists what to do next, according to the findings.
+// advice lists what to do next, beside the remedies of the causes.
 func (d *document) advice() (out []string) {
-	for _, f := range d.findings(3) {
-		if !f.Advice.IsZero() {
-			out = append(out, about(&f)+": "+f.Advice.In(d.l)+".")
-		}
-	}
 	if r := d.lastOf(campaignfile.StepMatrix); r != nil {
 		out = append(out, r.Sentence(d.l))
 	}
 	if r := d.lastOf(campaignfile.StepReliability); r != nil && r.Trial.Verdict != verdict.Pass {
 		out = append(out, d.say("Find out why the load wasn't held: %s", r.Sentence(d.l)))
+	}
+	if text := d.memoryText(); text != "" {
+		out = append(out, text)
 	}
 	return out
 }

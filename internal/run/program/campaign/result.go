@@ -27,6 +27,9 @@ type Result struct {
 	Ended   time.Time          `json:"ended"`
 	Note    message.Message    `json:"note,omitzero"` // restrictions, such as a time scale
 	Search  *program.SearchLog `json:"search,omitempty"`
+	// Contradicts is a search of the same step that contradicted the search before it although nothing had been changed,
+	// so that Search was made after it; nil if there was none.
+	Contradicts *program.SearchLog `json:"contradicts,omitempty"`
 	// Trial is set by steps that hold a load: the hold that passed, or the last one.
 	Trial *program.Result `json:"trial,omitempty"`
 	// Holds are all holds of a confirmation that went down from the maximum; nil if there was only one.

@@ -28,6 +28,7 @@ type Run struct {
 	program.Load
 	Dir     string            // folder of its bundle
 	Inspect string            // the database to inspect during the load, such as "pg=DSN"; "" for none
+	Brief   bool              // of the inspection; see inspect.Load
 	Watch   []string          // what is sampled during the load, as for --watch
 	Extra   map[string]string // kept in its record
 }
@@ -345,9 +346,18 @@ func (c *Campaign) ready(ctx context.Context) error {
 	return c.service.configure(ctx, nil)
 }
 
+// look says how a run looks at the database.
+type look int
+
+const (
+	unseen  look = iota
+	briefly      // without explaining statements, which would load it between two trials
+	closely
+)
+
 // execute runs the loads of a step in its folder. A run that is complete already is not repeated, so a step that was
 // killed continues with the interrupted run.
-func (c *Campaign) execute(s *Step, inspect bool) program.Driver {
+func (c *Campaign) execute(s *Step, look look) program.Driver {
 	return func(ctx context.Context, o program.Load) (*program.Outcome, error) {
 		dir := filepath.Join(c.folder(s), o.Name)
 		if kept, err := program.KeptOutcome(dir); kept != nil || err != nil {
@@ -358,8 +368,8 @@ func (c *Campaign) execute(s *Step, inspect bool) program.Driver {
 			return nil, err
 		}
 		run := Run{Load: o, Dir: dir, Extra: map[string]string{"campaign": c.Name, "step": s.ID()}}
-		if inspect && c.Inspect != "" {
-			run.Inspect = c.expand(c.Inspect)
+		if look != unseen && c.Inspect != "" {
+			run.Inspect, run.Brief = c.expand(c.Inspect), look == briefly
 		}
 		for _, w := range c.Watch {
 			run.Watch = append(run.Watch, c.expand(w))

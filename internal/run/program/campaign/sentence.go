@@ -184,6 +184,11 @@ func (w wording) matrix(m *program.MatrixLog) string {
 		return w.say("No settings carry the load.")
 	case m.Advised < 0:
 		return w.say("No settings keep the thresholds in all of their runs.")
+	case m.Best != m.Advised && !m.Passes(m.Best):
+		return w.say("The best doesn't keep the thresholds in all of its runs. The smallest that does: %s.", m.Cells[m.Advised].Settings)
+	case m.Alike && m.Failing() > 0:
+		return w.say("%d of the settings fail; the others can't be told apart. The smallest that pass: %s.", m.Failing(),
+			m.Cells[m.Advised].Settings)
 	case m.Alike:
 		return w.say("The settings can't be told apart. The smallest that pass: %s.", m.Cells[m.Advised].Settings)
 	case m.Advised == m.Best:

@@ -11,6 +11,7 @@ import (
 	"brunt/internal/inspect/servers"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/plan"
+	"brunt/internal/record"
 	"brunt/internal/render/units"
 	"brunt/internal/run/advise"
 	"brunt/internal/run/program"
@@ -126,13 +127,12 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 	}
 	p.Settings.Sessions = analysis.Trial.Sessions
 	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true,
-		Say: func(text string) { c.o.Say("advisor: %s", text) }}
-	trial.Into(c.folder(s), program.Load{Plan: p, PeakPerS: p.PeakPerS()}, program.Continuing(c.execute(s, true)))
+		Say: func(text string) { c.o.Say("advisor: %s", text) },
+		Judged: func(x record.Proof) {
+			c.o.Say("advisor: %s %s: %s", map[bool]string{true: "kept", false: "dropped"}[x.Kept], x.Name, x.Why)
+		}}
+	trial.Into(c.folder(s), program.Load{Plan: p, PeakPerS: p.PeakPerS()}, program.Continuing(c.execute(s, closely)))
 	r.Fix.Proofs, err = trial.Prove(ctx, list)
-	for i := range r.Fix.Proofs {
-		x := &r.Fix.Proofs[i]
-		c.o.Say("advisor: %s %s: %s", map[bool]string{true: "kept", false: "dropped"}[x.Kept], x.Name, x.Why)
-	}
 	return err
 }
 
@@ -146,29 +146,73 @@ func (s *Step) bounds() program.SearchOptions {
 
 func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 	o := s.bounds()
-	if before := c.lastSearch(); before != nil && s.Round > 0 && before.Bracket.Lower > 0 {
+	before := c.lastSearch()
+	if before != nil && s.Round > 0 && before.Bracket.Lower > 0 {
 		o.Start = min(max(before.Bracket.Lower, o.Min), o.Max) // a fix should have raised it
 	}
-	h, err := program.NewTargetSearch(s.Load, o)
-	if err != nil {
+	var err error
+	if r.Search, err = c.searchOnce(ctx, s, r, o, ""); err != nil {
 		return err
 	}
+	if before == nil || s.Round == 0 || changed(c.results) || len(s.Before) > 0 || !contradict(before, r.Search) {
+		return nil
+	}
+	// Nothing was changed, so one of the two searches must be wrong.
+	c.o.Say("the maximum differs from that of the search before, although nothing was changed: searching again")
+	r.Contradicts = r.Search
+	o.Start = min(max(r.Search.Bracket.Lower, o.Min), o.Max)
+	r.Search, err = c.searchOnce(ctx, s, r, o, "again-")
+	return err
+}
+
+// searchOnce executes a search, whose trials have names with a prefix.
+func (c *Campaign) searchOnce(ctx context.Context, s *Step, r *Result, o program.SearchOptions,
+	prefix string) (*program.SearchLog, error) {
+	h, err := program.NewTargetSearch(s.Load, o)
+	if err != nil {
+		return nil, err
+	}
 	h.Trial, h.Longest, h.WarmUp = c.scaled(s.Trial, c.least), s.Trial, c.scaled(s.WarmUp, leastWarmUp)
-	h.Drive = c.execute(s, false)
+	h.Prefix, h.Drive = prefix, c.execute(s, briefly)
 	h.Done = func(t program.Result) {
 		c.o.Say("trial %d at N %s (%s/s): %s", t.Number, program.Scale(t.N), units.Rate(t.LoadPerS()), t.Line())
 	}
 	found, err := h.Run(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	report := program.SearchReport(s.Load, found, r.Started)
 	report.Note = r.Note
-	if err := report.Write(c.folder(s)); err != nil {
-		return err
+	return report.Search, report.Write(c.folder(s))
+}
+
+// changed reports whether a step since the first search has changed anything that is tested.
+func changed(results []Result) bool {
+	searched := false
+	for i := range results {
+		r := &results[i]
+		searched = searched || r.Search != nil
+		if searched && r.Fix != nil && r.Fix.changed() {
+			return true
+		}
 	}
-	r.Search = report.Search
-	return nil
+	return false
+}
+
+// changed reports whether the step changed anything.
+func (f *Fix) changed() bool {
+	return len(f.Files)+len(f.Commands) > 0 || slices.ContainsFunc(f.proofs(), func(p record.Proof) bool { return p.Kept })
+}
+
+// contradict reports whether two searches of the same target can't both be right: their brackets are further apart than
+// their widths explain.
+func contradict(a, b *program.SearchLog) bool {
+	low, high := &a.Bracket, &b.Bracket
+	if low.Lower > high.Lower {
+		low, high = high, low
+	}
+	wide := 1 + max(low.Width(), high.Width(), a.Options.Width)
+	return low.Lower > 0 && low.Upper > 0 && high.Lower > low.Upper*wide
 }
 
 // lastSearch returns the last search that is done, or nil if there is none.
@@ -245,7 +289,7 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	h := &program.TargetConfirmation{
 		Options: program.ConfirmOptions{N: n, Sessions: sessions, Purpose: s.Kind, Fixed: !r.Confirms},
 		Load:    func(n float64) (*plan.Plan, error) { return c.held(s, n, sessions) },
-		Base:    c.baseLine(s.Load), Length: c.lasting(s, n), Drive: c.execute(s, true),
+		Base:    c.baseLine(s.Load), Length: c.lasting(s, n), Drive: c.execute(s, closely),
 		Steady: s.Kind == campaignfile.StepConfirm || s.Kind == campaignfile.StepReliability,
 		Done: func(t program.Result) {
 			c.o.Say("%s at N %s (%s/s): %s", s.Kind, program.Scale(t.N), units.Rate(t.LoadPerS()), t.Line())
@@ -333,7 +377,7 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	p.Settings.Sessions = sessions
-	execute := c.execute(s, false)
+	execute := c.execute(s, unseen)
 	m := &program.Matrix{
 		MatrixOptions: program.MatrixOptions{Cells: cells(s), Repetitions: s.Repetitions, Seed: s.Load.Seed, By: s.By,
 			Tolerance: s.Tolerance, N: n},

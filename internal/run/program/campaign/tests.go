@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/base/stats"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/measure/timeline"
 	"brunt/internal/record"
@@ -73,15 +74,7 @@ func (d *document) searchPart(p *part, r *Result) {
 	p.tables = append(p.tables, linked(r, tables)...)
 	points := r.Search.Points()
 	line := func(name string, f func(*program.Result) float64) svg.Series {
-		s := svg.Series{Name: name, Dots: true}
-		for i := range points {
-			v := f(&points[i])
-			if math.IsInf(v, 0) {
-				v = math.NaN()
-			}
-			s.X, s.Y = append(s.X, r.Search.PerS(points[i].N)), append(s.Y, v)
-		}
-		return s
+		return lineOf(name, r.Search, points, f)
 	}
 	x := svg.Axis{Label: d.say("asked"), Unit: "per_s"}
 	chartOf := func(id, title string, y svg.Axis, lines ...svg.Series) {
@@ -95,10 +88,71 @@ func (d *document) searchPart(p *part, r *Result) {
 		line("p50", func(t *program.Result) float64 { return float64(t.P50Ns) }),
 		line("p95", func(t *program.Result) float64 { return float64(t.P95Ns) }),
 		line("p99", func(t *program.Result) float64 { return float64(t.P99Ns) }))
+	if lines := d.byOperation(r, points); len(lines) > 1 {
+		chartOf("operations", d.say("Response time (p95) of each operation by load"), svg.Axis{Unit: "ns", Log: true}, lines...)
+	}
 	if slices.ContainsFunc(points, func(t program.Result) bool { return t.CPU > 0 }) {
 		chartOf("cpu", d.say("Cores of what was watched, by load"), svg.Axis{},
 			line(d.say("cores"), func(t *program.Result) float64 { return t.CPU }))
 	}
+}
+
+// lineOf returns a line over the loads of a search. Loads within the search's width of each other are one point, at their
+// median: between them, the line would only show noise.
+func lineOf(name string, s *program.SearchLog, points []program.Result, f func(*program.Result) float64) svg.Series {
+	out := svg.Series{Name: name, Dots: true}
+	for from := 0; from < len(points); {
+		to := from
+		var values []float64
+		for to < len(points) && points[to].N <= points[from].N*(1+s.Options.Width) {
+			if v := f(&points[to]); !math.IsInf(v, 0) && !math.IsNaN(v) {
+				values = append(values, v)
+			}
+			to++
+		}
+		y := math.NaN()
+		if len(values) > 0 {
+			y = stats.Median(values)
+		}
+		out.X, out.Y = append(out.X, s.PerS((points[from].N+points[to-1].N)/2)), append(out.Y, y)
+		from = to
+	}
+	return out
+}
+
+// byOperation returns a line for each operation: its 95th percentile in the trials of a search.
+func (d *document) byOperation(r *Result, points []program.Result) (lines []svg.Series) {
+	runs := map[string]*record.Run{}
+	var names []string
+	for i := range points {
+		if points[i].Dir == "" {
+			continue
+		}
+		b, err := r.bundle(d.dir, points[i].Dir)
+		if err != nil {
+			return nil
+		}
+		runs[points[i].Dir] = b.Run
+		for k := range b.Run.Operations {
+			if name := b.Run.Operations[k].Name; !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	const most = 12 // more lines can't be told apart
+	for _, name := range names[:min(len(names), most)] {
+		lines = append(lines, lineOf(name, r.Search, points, func(t *program.Result) float64 {
+			if run := runs[t.Dir]; run != nil {
+				for k := range run.Operations {
+					if o := &run.Operations[k]; o.Name == name && o.Response.Count > 0 && o.Response.P95Ns != record.Infinite {
+						return float64(o.Response.P95Ns)
+					}
+				}
+			}
+			return math.NaN()
+		}))
+	}
+	return lines
 }
 
 // runPart shows a step with one run: its course over time, what was watched, and what its database did.
@@ -188,7 +242,11 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 		Columns: []cell.Column{{Head: d.say("severity"), Left: true}, {Head: d.say("about"), Left: true, Wrap: true},
 			{Head: d.say("evidence"), Left: true, Wrap: true}, {Head: d.say("advice"), Left: true, Wrap: true}}}
 	for _, f := range in.Findings {
-		findings.Add(cell.Texts(d.say(f.Severity), f.Subject, f.Evidence.In(d.l), f.Advice.In(d.l))...)
+		subject := f.Subject
+		if f.Statement != "" {
+			subject = d.named(d.textOf(f.Statement, f.Subject))
+		}
+		findings.Add(cell.Texts(d.say(f.Severity), d.titleOf(f.ID)+": "+subject, f.Evidence.In(d.l), f.Advice.In(d.l))...)
 	}
 	statements := cell.Table{ID: id + "-statements", Title: d.say("STATEMENTS"),
 		Columns: []cell.Column{{Head: d.say("calls")}, {Head: d.say("total")}, {Head: d.say("mean")}, {Head: "%"},
@@ -198,7 +256,7 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 		all := in.Windows[0].Statements
 		for _, s := range all[:min(len(all), most)] {
 			statements.Add(cell.Count(uint64(s.Calls)), cell.Time(s.TotalNs), cell.Time(s.MeanNs), cell.Figure(s.Share, "share"),
-				cell.Text(strings.Join(s.Operations, ", ")), cell.Text(oneLine(s.Text)))
+				cell.Text(strings.Join(s.Operations, ", ")), cell.Text(d.named(s.Text)))
 		}
 	}
 	waits := cell.Table{ID: id + "-waits", Title: d.say("WAITS"), Note: d.say("what active sessions waited for"),

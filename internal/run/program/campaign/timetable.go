@@ -8,6 +8,7 @@ import (
 	"brunt/internal/render/cell"
 	"brunt/internal/render/message"
 	"brunt/internal/render/units"
+	"brunt/internal/run/program"
 	"brunt/internal/run/program/campaign/campaignfile"
 )
 
@@ -113,11 +114,42 @@ func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
 	}
 	t.Foot = append(t.Foot, say("ends about %s, without what commands take; bundles take about %s",
 		at.Format("2006-01-02 15:04:05"), l.Figure(units.Size(p.Bytes()))))
+	for i := range p.Steps {
+		if text := p.fewRequests(l, &p.Steps[i]); text != "" {
+			t.Foot = append(t.Foot, text)
+		}
+	}
 	if !p.Note().IsZero() {
 		t.Foot = append(t.Foot, say("a rehearsal: all durations are shortened to %s of what the campaign asks for",
 			l.Figure(fmt.Sprintf("%g", p.Scale))))
 	}
 	return t
+}
+
+// fewRequests warns of a step whose runs have too few requests to judge the plan's quantiles, or returns "". A search
+// tries lower loads than the one where it starts, at which there are even fewer.
+func (p *Program) fewRequests(l units.Language, s *Step) string {
+	if s.Load == nil || !s.sends() {
+		return ""
+	}
+	n, length := s.N, p.lasting(s, s.N)
+	if s.Kind == campaignfile.StepSearch {
+		n = s.Start
+		length = max(p.scaled(s.Trial, p.least), min(s.Trial, program.Enough(s.Load, n)))
+	}
+	rate, err := program.ProfileRate(s.Load)
+	if err != nil || n == 0 {
+		return ""
+	}
+	enough := program.Enough(s.Load, n)
+	if enough <= length {
+		return ""
+	}
+	requests := func(d time.Duration) string {
+		return l.Figure(units.Count(uint64(rate*n*d.Seconds() + 0.5)))
+	}
+	return message.Label(l, "step %d: each run has about %s requests at N %s; the thresholds' quantiles need %s, so let a run take %s or more",
+		s.Number, requests(length), l.Figure(program.Scale(n)), requests(enough), l.Figure(units.Span(enough.Round(time.Second))))
 }
 
 // does describes what a step does.

@@ -1,0 +1,203 @@
+package jmeter
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/plan"
+	"brunt/internal/plan/script"
+)
+
+// LanguageName is the name of the language in plans.
+const LanguageName = "jmeter"
+
+// Language is the language of JMeter's test plans in plans. Its options are jmx (the text of the test plan), file, dir
+// (where the files that it names are), and property.NAME.
+type Language struct{}
+
+var _ script.Language = Language{}
+
+// Name implements script.Language.
+func (Language) Name() string { return LanguageName }
+
+// propertyOption begins the options that are JMeter's properties.
+const propertyOption = "property."
+
+// Compile implements script.Language.
+func (Language) Compile(s *script.Source) (script.Program, error) {
+	in := &input{file: cmp.Or(s.Options["file"], "test plan"), text: []byte(s.Options["jmx"]), seed: s.Seed,
+		files: newFiles(s.Options["dir"]), props: map[string]string{}}
+	if len(in.text) == 0 {
+		return nil, fmt.Errorf("the option jmx, which has the test plan, is missing")
+	}
+	for name, value := range s.Options {
+		if p, ok := strings.CutPrefix(name, propertyOption); ok {
+			in.props[p] = value
+		}
+	}
+	p, faults, _ := compile(in)
+	if len(faults) > 0 {
+		return nil, faults[0]
+	}
+	if err := p.match(s.Operations); err != nil {
+		return nil, err
+	}
+	if s.Sessions > 0 && s.Sessions < p.Threads() {
+		return nil, fmt.Errorf("the test plan has %d threads and the load %d sessions", p.Threads(), s.Sessions)
+	}
+	return p, nil
+}
+
+// match numbers the operations as the plan does.
+func (p *Program) match(all []script.Operation) error {
+	sorted := make([]operation, len(all))
+	for i, op := range all {
+		at := slices.IndexFunc(p.operations, func(o operation) bool { return o.name == op.Text })
+		if at < 0 {
+			return &script.Error{Operation: i, Text: fmt.Sprintf("the test plan has no sampler %q", op.Text)}
+		}
+		sorted[i] = p.operations[at]
+		for _, s := range sorted[i].samplers {
+			s.operation = i
+		}
+	}
+	for _, o := range p.operations {
+		if !slices.ContainsFunc(all, func(op script.Operation) bool { return op.Text == o.name }) {
+			return fmt.Errorf("the plan has no operation for the sampler %q", o.name)
+		}
+	}
+	p.operations = sorted
+	return nil
+}
+
+// stable reports whether a text has the same value whenever it is evaluated: it has no variable that the plan sets, and
+// no function but those of properties.
+func (c *compiler) stable(x *text) bool {
+	for i := range x.parts {
+		p := &x.parts[i]
+		if p.variable != "" {
+			if _, known := c.program.starting[p.variable]; !known || c.written[p.variable] {
+				return false
+			}
+		}
+		if p.call == nil {
+			continue
+		}
+		if p.call.name != "__P" && p.call.name != "__property" {
+			return false
+		}
+		for k := range p.call.args {
+			if !c.stable(&p.call.args[k]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hostsProperty makes the sessions of a load free to send to any host, if it is "any".
+const hostsProperty = "brunt.hosts"
+
+// targets finds out where the plan's requests go.
+func (c *compiler) targets() {
+	p := c.program
+	if p.protocol != "http" {
+		if p.protocol == "" {
+			c.faults = append(c.faults, c.plan.fault("nothing is sent: no enabled sampler is of HTTP or a database"))
+		}
+		return
+	}
+	var first string
+	for _, s := range p.samplers {
+		if s.kind != httpSampler {
+			continue
+		}
+		h := s.http
+		t := c.dry()
+		u, err := h.address(t, "POST")
+		known := err == nil && c.stable(&h.domain) && c.stable(&h.port) && c.stable(&h.protocol) &&
+			(h.path.fixed() || !strings.HasPrefix(h.path.raw, "${") || c.stable(&h.path))
+		if !known && err == nil && !strings.Contains(h.path.raw, "//") && c.stable(&h.domain) && c.stable(&h.port) &&
+			c.stable(&h.protocol) {
+			known = true
+		}
+		switch {
+		case !known:
+			p.roams = true
+		case first == "":
+			first = originOf(u)
+		case first != originOf(u):
+			p.roams = true
+		}
+		p.roams = p.roams || h.embedded
+	}
+	if v, ok := p.property(hostsProperty); ok && v == "any" {
+		p.roams = true
+	}
+	p.origin = cmp.Or(first, "http://127.0.0.1:80")
+}
+
+// forever is the planned duration of a load: its threads say when it ends.
+const forever = 10 * 365 * 24 * time.Hour
+
+// patient is the operations' timeout without response timeouts.
+const patient = time.Hour
+
+// toPlan returns the plan of a compiled test plan.
+func (p *Program) toPlan(name string, options map[string]string, seed uint64) (*plan.Plan, error) {
+	out := &plan.Plan{Name: name, Seed: seed}
+	p.target(&out.Target)
+	out.Scripts = plan.Scripts{Language: LanguageName, Options: options}
+	for _, op := range p.operations {
+		out.Operations = append(out.Operations, plan.Operation{Name: op.name, Weight: 1, Script: op.name})
+	}
+	out.Load = []plan.Phase{{Name: "jmeter", Kind: plan.Closed, Duration: forever}}
+	out.Settings = plan.Settings{Sessions: p.Threads(), OperationTimeout: p.timeout(), Retries: -1}
+	return out, nil
+}
+
+// timeout returns the longest response timeout of the requests, if all have one.
+func (p *Program) timeout() (most time.Duration) {
+	t := &thread{program: p, group: &group{}, vars: maps.Clone(p.starting), random: newRandom(p.seed, 0)}
+	for _, s := range p.samplers {
+		if !s.sends() {
+			continue
+		}
+		if s.http == nil {
+			return patient
+		}
+		d := duration(ms(t, &s.http.responseTimeout))
+		if d <= 0 {
+			return patient
+		}
+		if s.http.follow || s.http.embedded {
+			d *= mostHops
+		}
+		most = max(most, d)
+	}
+	return cmp.Or(most, patient)
+}
+
+// target sets where the load goes.
+func (p *Program) target(t *plan.Target) {
+	if p.protocol != "http" {
+		d := p.operations[0].samplers[0].jdbc.source
+		t.Protocol, t.Addresses, t.User, t.Password, t.Database = d.protocol, []string{d.address}, d.user, d.password,
+			d.database
+		return
+	}
+	scheme, address, _ := strings.Cut(p.origin, "://")
+	t.Protocol, t.Addresses = "http", []string{address}
+	t.Options = map[string]string{"parts": "on", "http2": "off"}
+	switch {
+	case p.roams:
+		t.TLS.Enabled, t.TLS.InsecureSkipVerify = true, true
+		t.Options["plain"] = address
+	case scheme == "https":
+		t.Protocol, t.TLS.Enabled, t.TLS.InsecureSkipVerify = "https", true, true
+	}
+}

@@ -1,0 +1,475 @@
+package jmeter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/load/gen"
+	"brunt/internal/plan/script"
+	"brunt/internal/protocol"
+)
+
+func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+// newRandom returns a thread's source of random numbers.
+func newRandom(seed, number uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, number+1)) }
+
+var (
+	_ script.Program = (*Program)(nil)
+	_ script.Session = (*thread)(nil)
+	_ script.Chooser = (*thread)(nil)
+	_ script.Waiter  = (*thread)(nil)
+)
+
+// Session implements script.Program: a session is a thread of a group.
+func (p *Program) Session(number int) script.Session {
+	for _, g := range p.groups {
+		if number < g.first+g.threads {
+			return p.thread(g, number-g.first)
+		}
+	}
+	return &thread{program: p, group: &group{}, ended: true, own: map[any]any{}, random: newRandom(p.seed, 0)}
+}
+
+func (p *Program) thread(g *group, number int) *thread {
+	t := &thread{program: p, group: g, number: number, own: map[any]any{}, vars: make(map[string]string,
+		len(p.starting)+8),
+		random: newRandom(p.seed, uint64(g.first+number)), root: build(g.root, nil)}
+	for k, v := range p.starting {
+		t.vars[k] = v
+	}
+	t.vars["__jm__"+g.name+"__idx"] = "0"
+	t.vars[lastOK] = "true"
+	return t
+}
+
+// Threads returns the number of threads of all groups.
+func (p *Program) Threads() (n int) {
+	for _, g := range p.groups {
+		n += g.threads
+	}
+	return n
+}
+
+// activeThreads returns the number of threads that run, of a group or of all.
+func (p *Program) activeThreads(g *group) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if g == nil {
+		return p.active
+	}
+	return p.actives[g]
+}
+
+// ending reports whether the test was told to stop.
+func (p *Program) ending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stopping
+}
+
+// stop ends the test: no thread begins another sample.
+func (p *Program) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopping = true
+}
+
+// waveBegins reports whether the groups before a wave are over, and when the wave began.
+func (p *Program) waveBegins(w int) (at time.Time, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range w {
+		if p.waves[i].left > 0 {
+			return at, false
+		}
+	}
+	if p.waves[w].began.IsZero() {
+		p.waves[w].began = p.now()
+	}
+	return p.waves[w].began, true
+}
+
+// quit ends a thread.
+func (t *thread) quit() { t.ended = true }
+
+// over counts a thread that has ended.
+func (t *thread) over() {
+	p := t.program
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t.group.element == nil || t.state == gone {
+		return
+	}
+	if t.began {
+		p.active--
+		p.actives[t.group]--
+	}
+	p.waves[t.group.wave].left--
+	t.state = gone
+	for name, by := range p.locks {
+		if by == t {
+			delete(p.locks, name)
+		}
+	}
+}
+
+// gone is the state of a thread that has ended.
+const gone threadState = 255
+
+// stopped reports whether the thread takes no further sample: the test was stopped, which tearDown groups outlive, or
+// its time is over.
+func (t *thread) stopped() bool {
+	if t.ended || t.program.ending() && t.group.kind != tearDown {
+		return true
+	}
+	return !t.endAt.IsZero() && !t.program.now().Before(t.endAt)
+}
+
+// Wait implements script.Waiter: it goes on to the next sampler that sends something.
+func (t *thread) Wait() (time.Duration, bool) {
+	for range 10_000 {
+		if t.state != gone && t.stopped() {
+			t.over()
+		}
+		switch t.state {
+		case gone:
+			return 0, true
+		case fresh:
+			if d := t.enter(); d > 0 {
+				return d, false
+			}
+		case starting:
+			if d := t.startAt.Sub(t.program.now()); d > 0 {
+				return d, false
+			}
+			t.start()
+		case resuming:
+			if d := t.startAt.Sub(t.program.now()); d > 0 {
+				return d, false
+			}
+			t.state = choosing
+		case choosing:
+			if t.choose() {
+				return time.Millisecond, false
+			}
+		case timing:
+			if d := t.time(); d > 0 {
+				return d, false
+			}
+		case ready:
+			if t.prepare() {
+				return 0, false
+			}
+		}
+	}
+	return time.Millisecond, false
+}
+
+// enter waits for the thread's wave.
+func (t *thread) enter() time.Duration {
+	at, ok := t.program.waveBegins(t.group.wave)
+	if !ok {
+		return max(10*time.Millisecond, time.Duration(t.program.Threads())*100*time.Microsecond)
+	}
+	g := t.group
+	t.startAt = at.Add(g.delay + g.ramp*time.Duration(t.number)/time.Duration(max(g.threads, 1)))
+	if g.duration > 0 {
+		t.endAt = at.Add(g.delay + g.duration)
+	}
+	t.state = starting
+	return 0
+}
+
+// start counts the thread as active.
+func (t *thread) start() {
+	p := t.program
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t.began, t.state = true, choosing
+	p.begun++
+	p.active++
+	p.actives[t.group]++
+}
+
+// choose finds the next sampler. It reports whether the thread is to ask again later.
+func (t *thread) choose() (later bool) {
+	l := t.root.next(t)
+	switch {
+	case l == yielding:
+		return true
+	case l == nil || t.ended:
+		t.ended = true
+		return false
+	}
+	t.spins = 0
+	t.leaf, t.state, t.waiting = l, timing, 0
+	t.label = l.s.name.eval(t)
+	for _, b := range l.s.before {
+		b.process(t, l.s)
+	}
+	return false
+}
+
+// time returns how long the thread waits before its sampler: the sum of all timers in scope. Timers that wait for
+// other threads are asked again.
+func (t *thread) time() time.Duration {
+	s := t.leaf.s
+	var sum time.Duration
+	for t.waiting < len(s.timers) {
+		d, ok := s.timers[t.waiting].wait(t, s)
+		if !ok {
+			return sum + d
+		}
+		sum += d
+		t.waiting++
+	}
+	t.state = ready
+	if left := t.endAt.Sub(t.program.now()); !t.endAt.IsZero() && left < sum {
+		sum = max(left, 0)
+	}
+	return sum
+}
+
+// prepare makes the sampler's request. It returns false if it has done without an operation.
+func (t *thread) prepare() bool {
+	s := t.leaf.s
+	t.state = choosing
+	switch s.kind {
+	case httpSampler:
+		return t.prepareHTTP()
+	case jdbcSampler:
+		return true
+	case debugSampler:
+		t.debug(s)
+	case actionSampler:
+		t.act(s.action)
+	case scriptSampler:
+		t.runScript(s)
+	}
+	return false
+}
+
+// iterated is called when the thread's loop begins another pass.
+func (t *thread) iterated() {
+	t.vars["__jm__"+t.group.name+"__idx"] = strconv.Itoa(t.loops)
+	t.loops++
+	if t.loops == 1 {
+		return
+	}
+	for _, k := range t.group.counters {
+		delete(t.own, k)
+	}
+	for key := range t.own {
+		if m, ok := key.(*cookieManager); ok && (m.clear || !t.group.sameUser) {
+			delete(t.own, m)
+		}
+	}
+	if t.clearsCache() {
+		t.cache = nil
+	}
+}
+
+func (t *thread) clearsCache() bool {
+	for _, s := range t.program.samplers {
+		if s.http != nil && s.http.cache != nil && s.http.cache.clear {
+			return true
+		}
+	}
+	return false
+}
+
+// act does what a Flow Control Action says.
+func (t *thread) act(a *flowAction) {
+	switch a.action {
+	case "pause":
+		if d := duration(ms(t, &a.pause)); d > 0 {
+			t.startAt = t.program.now().Add(d)
+			t.state = resuming
+			if !t.endAt.IsZero() && t.startAt.After(t.endAt) {
+				t.startAt = t.endAt
+			}
+		}
+	case "stop", "stopNow":
+		if a.all {
+			t.program.stop()
+		}
+		t.quit()
+	default:
+		t.leave(t.leaf.up, a.action)
+	}
+}
+
+// runScript runs a JSR223 Sampler.
+func (t *thread) runScript(s *sampler) {
+	now := t.program.now()
+	r := &result{label: t.label, code: "200", message: "OK", success: true, kind: "text", start: now, end: now,
+		url: "null"}
+	v, err := s.code.runCode(t, r, nil, nil)
+	if err != nil {
+		r.success, r.code, r.message = false, "500", "javax.script.ScriptException: "+err.Error()
+		t.program.complain("%s: the script, %v", s.element, err)
+	} else if v != nil && r.body == nil {
+		r.body, r.unpacked = []byte(show(v)), true
+	}
+	r.end = t.program.now()
+	r.bytes = int64(len(r.body))
+	t.finish(r)
+}
+
+// debug makes the sample of a Debug Sampler: the variables, and properties if they are asked for.
+func (t *thread) debug(s *sampler) {
+	now := t.program.now()
+	r := &result{label: t.label, code: "200", message: "OK", success: true, kind: "text", start: now, end: now,
+		url: "null"}
+	var b strings.Builder
+	if s.debug.flag("displayJMeterVariables") {
+		b.WriteString("JMeterVariables:\n")
+		for _, k := range sortedNames(t.vars) {
+			b.WriteString(k + "=" + t.vars[k] + "\n")
+		}
+		b.WriteString("\n")
+	}
+	if s.debug.flag("displayJMeterProperties") {
+		t.program.mu.Lock()
+		b.WriteString("JMeterProperties:\n")
+		for _, k := range sortedNames(t.program.props) {
+			b.WriteString(k + "=" + t.program.props[k] + "\n")
+		}
+		t.program.mu.Unlock()
+	}
+	r.body, r.unpacked = []byte(b.String()), true
+	r.bytes = int64(len(r.body))
+	t.finish(r)
+}
+
+// finish runs what follows a sample: extractors, assertions, listeners, and what an error leads to.
+func (t *thread) finish(r *result) {
+	s := t.leaf.s
+	t.previous = r
+	for _, a := range s.after {
+		a.process(t, r)
+	}
+	for _, a := range s.asserts {
+		v := a.check(t, r)
+		if v.failed {
+			r.success = false
+		}
+		if v.failed && r.failure == "" {
+			r.failure = v.message
+		}
+		r.asserts = append(r.asserts, v)
+	}
+	t.vars[lastOK] = strconv.FormatBool(r.success)
+	if !r.ignore {
+		t.emit(r, t.leaf.up, s)
+	}
+	if !r.success {
+		t.failed()
+	}
+}
+
+// failed does what the thread group says about errors.
+func (t *thread) failed() {
+	switch t.group.onError {
+	case "startnextloop":
+		t.leave(t.leaf.up, nextOfThread)
+	case "stopthread":
+		t.quit()
+	case "stoptest", "stoptestnow":
+		t.program.stop()
+		t.quit()
+	}
+}
+
+// emit reports a sample to the transactions around it and to the listeners.
+func (t *thread) emit(r *result, up *controller, s *sampler) {
+	p := t.program
+	r.thread = t.name()
+	p.mu.Lock()
+	r.groupThreads, r.allThreads = p.actives[t.group], p.active
+	p.mu.Unlock()
+	hidden := false
+	for c := up; c != nil; c = c.up {
+		switch {
+		case c.begun == nil || hidden:
+		case c.node.parent:
+			c.begun.add(r)
+			c.begun.result.parts = append(c.begun.result.parts, r)
+			hidden = true
+		case s != nil:
+			c.begun.add(r)
+		}
+	}
+	if hidden {
+		return
+	}
+	for _, sink := range p.sinks {
+		sink.Sample(r)
+	}
+	if s == nil {
+		return
+	}
+	for _, w := range s.writes {
+		p.write(w, r)
+	}
+}
+
+// resuming is the state of a thread in the pause of a Flow Control Action.
+const resuming = starting + 100
+
+// Choose implements script.Chooser.
+func (t *thread) Choose(uint64) int {
+	if t.leaf == nil {
+		return 0
+	}
+	return t.leaf.s.operation
+}
+
+// Again implements script.Session. Failed requests aren't repeated.
+func (t *thread) Again() script.Step { return script.Step{} }
+
+// Resume implements script.Session.
+func (t *thread) Resume() script.Step { return script.Step{} }
+
+// Begin implements script.Session.
+func (t *thread) Begin(int, uint64) script.Step {
+	if t.leaf == nil || t.ended {
+		return script.Step{Quit: true}
+	}
+	if t.leaf.s.kind == jdbcSampler {
+		return t.sendSQL()
+	}
+	return t.beginHTTP()
+}
+
+// Answered implements script.Session.
+func (t *thread) Answered(r *protocol.Reply) script.Step {
+	if t.leaf.s.kind == jdbcSampler {
+		return t.answeredSQL(r)
+	}
+	return t.answeredHTTP(r)
+}
+
+// Requests implements script.Program.
+func (p *Program) Requests(operation int) []protocol.Request {
+	if p.protocol != "http" {
+		return p.statements(operation)
+	}
+	r := protocol.Request{Verb: protocol.HTTP, Params: []gen.Kind{gen.String},
+		Web:     &protocol.Web{Method: "GET", Path: "/", Body: []byte("$1"), Raw: true},
+		Capture: []protocol.Capture{{Name: "head", Kind: gen.String}, {Name: "body", Kind: gen.String}}}
+	if p.roams {
+		r.Params = append(r.Params, gen.String)
+		r.Web.Origin, r.Web.Body = "$1", []byte("$2")
+	}
+	for _, s := range p.operations[operation].samplers {
+		if m := s.http.method.raw; m != "GET" && m != "HEAD" && m != "OPTIONS" {
+			r.Web.Method = "POST"
+		}
+	}
+	return []protocol.Request{r}
+}

@@ -1,0 +1,204 @@
+package pgbench
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/pgbench/script"
+	"brunt/internal/record"
+	"brunt/internal/report"
+	"brunt/test/testserver"
+)
+
+// asPgbench, in the environment, makes the test binary a pgbench.
+const asPgbench = "BRUNT_TEST_AS_PGBENCH"
+
+// actAsPgbench runs this process's command line if a test has started it for that.
+func actAsPgbench() {
+	if os.Getenv(asPgbench) == "" {
+		return
+	}
+	s := &command.Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Program: "pgbench", Version: "test", Args: os.Args}
+	if err := execute(s, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// process starts a pgbench of ours.
+func process(t *testing.T, stderr io.Writer, args ...string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), asPgbench+"=1"), stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+// trigger is a writer that closes a channel when a text has been written to it.
+type trigger struct {
+	text string
+	seen bytes.Buffer
+	hit  chan struct{}
+}
+
+func (w *trigger) Write(b []byte) (int, error) {
+	had := strings.Contains(w.seen.String(), w.text)
+	w.seen.Write(b)
+	if !had && strings.Contains(w.seen.String(), w.text) {
+		close(w.hit)
+	}
+	return len(b), nil
+}
+
+// patience is how long a test waits for what must happen.
+const patience = 2 * time.Minute
+
+// TestKilled kills an initialization and a load, and starts both again.
+func TestKilled(t *testing.T) {
+	s := environment(t)
+	w := &trigger{text: "100000 of 400000 tuples", hit: make(chan struct{})}
+	cmd := process(t, w, "-i", "-s", "4")
+	select {
+	case <-w.hit:
+	case <-time.After(patience):
+		t.Fatal("-i says nothing of its first rows")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if a := ours(newest, "-i", "-q", "-s", "1"); a.code != 0 {
+		t.Fatalf("-i after one that was killed: %+v", a)
+	}
+	if n := s.Psql(t, "select count(*) from pgbench_accounts"); n != "100000" {
+		t.Fatalf("%s accounts after -i", n)
+	}
+
+	bundle := filepath.Join(t.TempDir(), "bundle")
+	var progress bytes.Buffer
+	cmd = process(t, &progress, "-n", "-c", "2", "-T", "600", "--bundle", bundle)
+	var run *record.Run
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		text, _ := os.ReadFile(filepath.Join(bundle, "intervals.ndjson")) // it isn't there at once
+		if bytes.Count(text, []byte("\n")) >= 2 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the bundle has no intervals: %s", progress.String())
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	b, err := record.Open(record.OS{}, bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := report.Open(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run = r.Run; run.Total.OK == 0 {
+		t.Errorf("the record of a load that was killed has no transactions: %+v", run.Total)
+	}
+	if a := ours(newest, "-n", "-c", "2", "-t", "5"); a.code != 0 || !strings.Contains(a.out, "processed: 10/10") {
+		t.Errorf("a load after one that was killed: %+v", a)
+	}
+}
+
+// TestPooler sends loads through a pooler that gives the sessions of the server to any client after each transaction:
+// names of statements don't survive there.
+func TestPooler(t *testing.T) {
+	s := environment(t)
+	if a := ours(newest, "-i", "-q"); a.code != 0 {
+		t.Fatalf("%+v", a)
+	}
+	pooler := testserver.PgBouncer(t, s, 2)
+	t.Setenv("PGPORT", strconv.Itoa(pooler.Port))
+	for _, mode := range []string{script.Simple, script.Extended, script.Prepared} {
+		for _, tier := range []string{"codec", "library"} {
+			a := ours(newest, "-n", "-c", "6", "-t", "20", "-M", mode, "--tier", tier)
+			if a.code != 0 || !strings.Contains(a.out, "processed: 120/120") {
+				t.Errorf("-M %s, %s: %+v", mode, tier, a)
+			}
+		}
+	}
+}
+
+var (
+	retries   = regexp.MustCompile(`total number of retries: (\d+)`)
+	latencies = regexp.MustCompile(`(?m)^ +([\d.]+) +\d+ +(.*)$`)
+)
+
+// TestRetriesEndAtTheLimit compares a transaction that always fails with the real pgbench's, which begins no try when
+// the latency limit has passed.
+func TestRetriesEndAtTheLimit(t *testing.T) {
+	environment(t)
+	file := filepath.Join(t.TempDir(), "fails.sql")
+	text := `DO $$ BEGIN PERFORM pg_sleep(0.02); RAISE EXCEPTION 'no' USING ERRCODE = '40001'; END $$;` + "\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	line := []string{"-n", "-t", "1", "-f", file, "-L", "300", "--max-tries=0"}
+	want := original(t, newest, line...)
+	const most = 300/20 + 1 // 20 ms each, and the last one begins within 300 ms
+	for _, got := range []answer{want, ours(newest, line...), ours(newest, append(line, "--tier=library")...)} {
+		n := 0
+		if m := retries.FindStringSubmatch(got.out); m != nil {
+			n, _ = strconv.Atoi(m[1])
+		}
+		if n < 1 || n > most || !strings.Contains(got.out, "number of failed transactions: 1 (100.000%)") ||
+			got.code != want.code {
+			t.Errorf("%d retries, exit code %d (pgbench's is %d):\n%s%s", n, got.code, want.code, got.out, got.stderr)
+		}
+	}
+}
+
+// TestTimesOfCommands compares which backslash commands take time.
+func TestTimesOfCommands(t *testing.T) {
+	environment(t)
+	file := filepath.Join(t.TempDir(), "commands.sql")
+	text := "\\set a 1\n\\sleep 30 ms\n\\setshell b sleep 0.03; echo 1\n\\if :a = 1\nSELECT 1;\n\\else\nSELECT 2;\n\\endif\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	line := []string{"-n", "-t", "2", "-r", "-f", file}
+	for who, a := range map[string]answer{"pgbench": original(t, newest, line...), "codec": ours(newest, line...),
+		"library": ours(newest, append(line, "--tier=library")...)} {
+		times := map[string]float64{}
+		for _, m := range latencies.FindAllStringSubmatch(a.out, -1) {
+			times[m[2]], _ = strconv.ParseFloat(m[1], 64)
+		}
+		if a.code != 0 || len(times) != 8 {
+			t.Fatalf("%s: %+v", who, a)
+		}
+		for command, ms := range times {
+			long := strings.HasPrefix(command, `\sleep`) || strings.HasPrefix(command, `\setshell`)
+			if long && ms < 30 || command == "SELECT 2;" && ms != 0 {
+				t.Errorf("%s: %s takes %v ms", who, command, ms)
+			}
+		}
+	}
+}

@@ -1,0 +1,436 @@
+package tank
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"brunt/internal/dialect/httpload"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
+	"brunt/internal/protocol"
+	"brunt/internal/record"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
+)
+
+// execution is a load that does what Tank does: it writes the phout, and ends the load by autostop.
+type execution struct {
+	config           *Config
+	o                *Options
+	stdin            io.Reader
+	replacing, quiet bool
+	version          string
+	began            time.Time
+	outputs          *loadtest.Outputs
+	program          *Program
+	end              func()
+	folder           string
+	file             *os.File
+	phout            *bufio.Writer
+
+	mu       sync.Mutex
+	base     time.Time // when the run's clock read 0; zero: unknown
+	line     []byte
+	err      error // of the phout
+	untagged []int // of each request of the list without a tag of its own: how many come before it
+	each     int   // … in a pass
+	seconds  map[int64]*second
+	busy     map[int64]float64 // instances busy on average in a second
+	told     int64             // seconds up to this one have been reported
+	all      *second           // all requests
+	late     uint64            // requests that were never sent
+	answers  map[uint64][]reply
+	steps    map[uint64][]sample
+	cause    criterion // that has ended the load
+}
+
+// reply is the answer to a request of a scenario.
+type reply struct {
+	step, status int
+	in           int64
+	out          int
+	parts        protocol.Parts
+}
+
+var _ measure.Sink = (*execution)(nil)
+
+func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
+	e.outputs = out
+	e.seconds, e.busy, e.all = map[int64]*second{}, map[int64]float64{}, newSecond(0)
+	e.answers, e.steps = map[uint64][]reply{}, map[uint64][]sample{}
+	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Ready: e.ready, Result: e.result, Exit: e.exit,
+		Control: func(end, _ func()) { e.end = end }, Close: e.close}
+	if !e.quiet && !e.replacing {
+		v.Notice = loadtest.Notices(out)
+	}
+	return v, nil
+}
+
+func (e *execution) attach(w *workload.Workload) {
+	e.program, _ = w.Scripts().(*Program)
+	w.Timed = e.timed
+	if e.program.Scenarios() {
+		e.program.OnAnswer = e.answered
+		w.TimedRequests = e.timedRequest
+		return
+	}
+	e.number()
+}
+
+// number counts the requests that have no tag of their own.
+func (e *execution) number() {
+	n := 0
+	for i := range e.program.ammo.shots {
+		e.untagged = append(e.untagged, n)
+		if !e.program.ammo.shots[i].tagged {
+			n++
+			if i >= e.program.ammo.first {
+				e.each++
+			}
+		}
+	}
+}
+
+// ready makes the folder of artifacts.
+func (e *execution) ready(ctx context.Context) error {
+	name := e.config.artifacts
+	if name == "" {
+		name = e.began.Format("2006-01-02_15-04-05.000000")
+	}
+	e.folder = filepath.Join(expand(e.config.artifactsBase), name)
+	if err := os.MkdirAll(e.folder, 0o755); err != nil {
+		return exitcode.Usage(fmt.Errorf("can't make the folder of artifacts: %w", err))
+	}
+	path := e.config.phout
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(e.folder, filepath.Base(path))
+	}
+	var err error
+	if e.file, err = os.Create(path); err != nil {
+		return exitcode.Usage(fmt.Errorf("can't write %s: %w", path, cause(err)))
+	}
+	e.phout = bufio.NewWriterSize(e.file, 256<<10)
+	if !e.o.Manual {
+		return nil
+	}
+	fmt.Fprintln(e.outputs.Err, "Press Enter to start shooting")
+	entered := make(chan struct{})
+	go func() {
+		_, _ = bufio.NewReader(e.stdin).ReadString('\n')
+		close(entered)
+	}()
+	select {
+	case <-entered:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *execution) close() error {
+	if e.file == nil {
+		return nil
+	}
+	err := errors.Join(e.err, e.phout.Flush(), e.file.Close())
+	e.file = nil
+	return err
+}
+
+// clock returns when the run's clock read 0. The lock is held.
+func (e *execution) clock(endNs int64) time.Time {
+	if e.base.IsZero() {
+		e.base = time.Now().Add(-time.Duration(endNs))
+	}
+	return e.base
+}
+
+// add writes a sample, and counts it. The lock is held.
+func (e *execution) add(s *sample) {
+	e.line = s.append(e.line[:0])
+	if _, err := e.phout.Write(e.line); err != nil {
+		e.err = err
+	}
+	ts := s.sent.Add(time.Duration(s.real) * time.Microsecond).Unix()
+	sec := e.seconds[ts]
+	if sec == nil {
+		if ts <= e.told {
+			ts = e.told + 1 // reported already
+		}
+		if sec = e.seconds[ts]; sec == nil {
+			sec = newSecond(ts)
+			e.seconds[ts] = sec
+		}
+	}
+	sec.add(s.tag, s.real, s.proto, s.net)
+	e.all.add(s.tag, s.real, s.proto, s.net)
+}
+
+// timed is a workload.Workload's Timed.
+func (e *execution) timed(t workload.Timing) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.program.Scenarios() {
+		e.played(&t)
+		return
+	}
+	sent := t.SentNs
+	if sent == 0 {
+		sent = t.IntendedNs
+	}
+	if t.Code == "limit" {
+		return
+	}
+	s := sample{sent: e.clock(t.EndNs).Add(time.Duration(sent)), tag: e.tag(t.Index), real: max(t.EndNs-sent, 0) / 1000,
+		out: int64(e.program.Size(t.Index)), in: t.Facts.BytesIn, net: netCode(t.Class)}
+	if s.net == noError {
+		s.proto = t.Facts.Status
+	}
+	s.split(&t.Facts.Parts)
+	e.add(&s)
+}
+
+// tag returns the tag of a request, with its number if requests are numbered.
+func (e *execution) tag(index uint64) string {
+	a := &e.program.ammo
+	at := a.at(index)
+	sh := &a.shots[at]
+	rules := &e.config.streams[0].tags
+	switch {
+	case sh.tagged:
+		return sh.tag
+	case rules.auto == "uniq":
+		return fmt.Sprintf("%032x", index)
+	case !rules.enum:
+		return sh.tag
+	}
+	n := e.untagged[at]
+	if passes := (index - uint64(at)) / uint64(a.pass()); index >= uint64(a.first) {
+		n += int(passes) * e.each
+	}
+	return fmt.Sprintf("%s#%d", sh.tag, n)
+}
+
+// answered is a Program's OnAnswer.
+func (e *execution) answered(index uint64, step, status int, in int64, out int, parts protocol.Parts) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.answers[index] = append(e.answers[index], reply{step, status, in, out, parts})
+}
+
+// timedRequest is a workload.Workload's TimedRequests: of the requests of scenarios.
+func (e *execution) timedRequest(t workload.Timing) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := sample{sent: e.clock(t.EndNs).Add(time.Duration(t.SentNs)), tag: e.program.StepTag(t.Index, t.Step),
+		real: max(t.EndNs-t.SentNs, 0) / 1000, net: netCode(t.Class)}
+	if all := e.answers[t.Index]; len(all) > 0 {
+		a := &all[0]
+		e.answers[t.Index] = all[1:]
+		s.in, s.out = a.in, int64(a.out)
+		if s.net == noError {
+			s.proto = a.status
+		}
+		s.split(&a.parts)
+	}
+	e.steps[t.Index] = append(e.steps[t.Index], s)
+}
+
+// played writes the requests of a scenario that is over. One that failed after an answer is written as Pandora does.
+func (e *execution) played(t *workload.Timing) {
+	all := e.steps[t.Index]
+	delete(e.steps, t.Index)
+	delete(e.answers, t.Index)
+	for i := range all {
+		if i == len(all)-1 && t.Class != protocol.OK && t.Code == "assert" {
+			all[i].tag, all[i].net, all[i].proto = all[i].tag+"|"+noTag, errOther, 0
+		}
+		e.add(&all[i])
+	}
+}
+
+// settled is how long after a second its figures are complete.
+const settled = 200 * time.Millisecond
+
+// Interval implements measure.Sink.
+func (e *execution) Interval(iv *measure.Interval) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if length := iv.EndNs - iv.StartNs; length > 0 {
+		e.busy[iv.UnixNs/1e9] = iv.Pace.InFlightNs / float64(length)
+	}
+	for i := range iv.Operations {
+		e.late += iv.Operations[i].Dropped()
+	}
+	e.report(time.Now().Add(-settled).Unix() - 1)
+	return nil
+}
+
+// report reports the seconds up to one: a line for each, and the criteria of autostop. The lock is held.
+func (e *execution) report(last int64) {
+	for _, ts := range slices.Sorted(maps.Keys(e.seconds)) {
+		if ts > last {
+			return
+		}
+		sec := e.seconds[ts]
+		delete(e.seconds, ts)
+		e.told = max(e.told, ts)
+		sec.instances, sec.elapsedS = e.busy[ts], time.Since(e.began).Seconds()
+		delete(e.busy, ts)
+		if !e.quiet {
+			e.tell(sec)
+		}
+		if e.cause != nil {
+			continue
+		}
+		for _, c := range e.config.autostop {
+			if c.notify(sec) {
+				e.stop(c, sec)
+				break
+			}
+		}
+	}
+}
+
+// tell prints a line about a second.
+func (e *execution) tell(s *second) {
+	sum := 0.0
+	for _, us := range s.all.realUs {
+		sum += float64(us)
+	}
+	q := func(p float64) float64 { return percentile(s.all.realUs, p) / 1000 }
+	fmt.Fprintf(e.outputs.Err, "%s [INFO] ts:%d\tRPS:%d\tavg:%.2f\tmin:%.2f\tmax:%.2f\tq95:%.2f\t\n",
+		time.Now().Format(time.TimeOnly), s.ts, len(s.all.realUs), sum/float64(len(s.all.realUs))/1000, q(0), q(100), q(95))
+}
+
+// stop ends the load by a criterion.
+func (e *execution) stop(c criterion, s *second) {
+	e.cause = c
+	fmt.Fprintf(e.outputs.Err, "%s [WARNING] Autostop criterion requested test stop on %d rps: %s\n",
+		time.Now().Format(time.TimeOnly), len(s.all.realUs), c.explain())
+	if e.end != nil {
+		e.end()
+	}
+}
+
+// result prints the report and writes the artifacts.
+func (e *execution) result(run *record.Run, dir string) error {
+	err := loadtest.Drain(e.outputs.Out)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.report(time.Now().Add(time.Hour).Unix())
+	_, werr := io.WriteString(e.outputs.Out, e.screen())
+	err = errors.Join(err, werr, e.artifacts())
+	if !e.quiet {
+		httpload.Tell(e.outputs, run, dir)
+	}
+	return err
+}
+
+// artifacts writes the files beside the phout.
+func (e *execution) artifacts() error {
+	if e.folder == "" {
+		return nil
+	}
+	var err error
+	if e.cause != nil {
+		name := e.config.reportFile
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(e.folder, name)
+		}
+		err = os.WriteFile(name, []byte(e.cause.(interface{ source() string }).source()), 0o644)
+	}
+	status := fmt.Sprintf("exit_code: %d\nleft_time: null\nstatus_code: FINISHED\ntank_msg: %q\ntest_id: %q\n",
+		e.code(false), e.why(), filepath.Base(e.folder))
+	return errors.Join(err, os.WriteFile(filepath.Join(e.folder, "finish_status.yaml"), []byte(status), 0o644))
+}
+
+// source returns the criterion as it is configured.
+func (b *base) source() string { return b.text }
+
+// why says why the load ended; "" if it was over.
+func (e *execution) why() string {
+	if e.cause == nil {
+		return ""
+	}
+	return e.cause.explain()
+}
+
+// code returns Tank's exit code.
+func (e *execution) code(interrupted bool) int {
+	switch {
+	case e.cause != nil:
+		return autostopCodes[e.cause.kind()]
+	case interrupted:
+		return exitFailed
+	}
+	return 0
+}
+
+// exit returns the error for the exit code: that of the criterion which ended the load, otherwise brunt's, or Tank's if
+// brunt takes its place.
+func (e *execution) exit(run *record.Run) error {
+	if e.cause != nil {
+		return exitcode.With(e.code(false), nil)
+	}
+	if e.replacing && run.Interrupted && len(run.Thresholds) == 0 {
+		return exitcode.With(e.code(true), nil)
+	}
+	return httpload.Exit(run, e.replacing)
+}
+
+// screen returns the report: quantiles, codes and tags.
+func (e *execution) screen() string {
+	var b strings.Builder
+	n := len(e.all.all.realUs)
+	fmt.Fprintf(&b, "Requests: %d", n)
+	if e.late > 0 {
+		fmt.Fprintf(&b, ", not sent: %d (no instance was free until the schedule's end)", e.late)
+	}
+	b.WriteString("\n")
+	if n > 0 {
+		b.WriteString("\nPercentiles (all):\n")
+		for _, q := range slices.Backward(quantiles) {
+			fmt.Fprintf(&b, "  %5.1f%% < %.1f ms\n", q, percentile(e.all.all.realUs, q)/1000)
+		}
+		writeCodes(&b, "\nHTTP codes:", e.all.all.proto, n)
+		writeCodes(&b, "\nNet codes:", e.all.all.net, n)
+		b.WriteString("\nCases:\n")
+		for _, tag := range sortedKeys(e.all.tagged) {
+			f := e.all.tagged[tag]
+			var sum float64
+			for _, us := range f.realUs {
+				sum += float64(us)
+			}
+			fmt.Fprintf(&b, "  %8d %6.2f%% %10.1f ms  %s\n", len(f.realUs), share(len(f.realUs), n),
+				sum/float64(len(f.realUs))/1000, tag)
+		}
+	}
+	if e.cause != nil {
+		fmt.Fprintf(&b, "\nAutostop: %s\n", e.cause.explain())
+	}
+	if e.folder != "" {
+		fmt.Fprintf(&b, "\nArtifacts dir: %s\n", e.folder)
+	}
+	return b.String()
+}
+
+func share(n, of int) float64 { return 100 * float64(n) / float64(of) }
+
+// writeCodes writes how many requests had each code.
+func writeCodes(b *strings.Builder, title string, codes map[int]int, n int) {
+	b.WriteString(title + "\n")
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		fmt.Fprintf(b, "  %8d %6.2f%%  %d\n", codes[code], share(codes[code], n), code)
+	}
+}

@@ -1,0 +1,227 @@
+package tank
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"encoding/json"
+
+	"brunt/internal/dialect/endpoints"
+	"brunt/internal/plan"
+)
+
+// mostTags is how many tags have statistics of their own in brunt's report.
+const mostTags = 200
+
+// Plan makes the plan of a configuration, which has no faults.
+func (c *Config) Plan() (*plan.Plan, error) {
+	s := c.streams[0]
+	p := &plan.Plan{Name: "tank-" + s.address}
+	p.Target = plan.Target{Protocol: "http", Addresses: []string{s.address}, Options: s.options}
+	if s.tls.on {
+		p.Target.Protocol = "https"
+		p.Target.TLS = plan.TLS{Enabled: true, InsecureSkipVerify: true, CertFile: s.tls.cert, KeyFile: s.tls.key}
+	}
+	if s.generator == "phantom" {
+		s.options["http2"] = "off"
+	}
+	if err := c.load(p, s); err != nil {
+		return nil, err
+	}
+	p.Scripts = plan.Scripts{Language: Language{}.Name(), Options: map[string]string{}}
+	if s.limit > 0 {
+		p.Scripts.Options["limit"] = strconv.FormatUint(s.limit, 10)
+	}
+	if s.play != nil {
+		return p, s.play.operations(p)
+	}
+	if s.list.first > 0 {
+		p.Scripts.Options["first"] = strconv.Itoa(s.list.first)
+	}
+	s.list.operations(p)
+	return p, nil
+}
+
+// operations adds an operation for each tag.
+func (a *ammo) operations(p *plan.Plan) {
+	texts, names := map[string]*strings.Builder{}, []string{}
+	counts := map[string]int{}
+	for i := range a.shots {
+		name := a.shots[i].tag
+		if texts[name] == nil && len(names) >= mostTags {
+			name = "other tags"
+		}
+		if texts[name] == nil {
+			texts[name] = &strings.Builder{}
+			names = append(names, name)
+		}
+		texts[name].WriteString(a.shots[i].encode(i))
+		counts[name]++
+	}
+	for _, tag := range names {
+		name := tag
+		if name == "" {
+			name = "no tag"
+		}
+		p.Operations = append(p.Operations, plan.Operation{Name: unused(p, endpoints.Name(name)),
+			Weight: float64(counts[tag]), Script: texts[tag].String()})
+	}
+}
+
+// unused returns a name that no operation has yet.
+func unused(p *plan.Plan, name string) string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(p.Operations, func(op plan.Operation) bool { return op.Name == name })
+	}
+	free := name
+	for i := 2; taken(free); i++ {
+		free = fmt.Sprintf("%s (%d)", name, i)
+	}
+	return free
+}
+
+// operations adds an operation for each scenario.
+func (b *playbook) operations(p *plan.Plan) error {
+	var order []string
+	weights := make([]float64, len(b.scenarios))
+	for _, k := range b.order {
+		order = append(order, strconv.Itoa(k))
+		weights[k]++
+	}
+	p.Scripts.Options["order"] = strings.Join(order, " ")
+	p.Scripts.Options["host"], p.Scripts.Options["sources"] = b.host, b.sources
+	for i := range b.scenarios {
+		text, err := json.Marshal(&b.scenarios[i])
+		if err != nil {
+			return err
+		}
+		p.Operations = append(p.Operations, plan.Operation{Name: unused(p, endpoints.Name(b.scenarios[i].Name)),
+			Weight: weights[i], Script: string(text)})
+	}
+	return nil
+}
+
+// load sets the plan's phases and settings.
+func (c *Config) load(p *plan.Plan, s *stream) error {
+	p.Settings = plan.Settings{Sessions: s.load.sessions, Retries: -1, OperationTimeout: ms(s.timeoutMs),
+		ConnectTimeout: ms(s.connectMs), EndOnTime: s.late != "queue"}
+	if s.late == "drop" {
+		p.Settings.LatePolicy = "drop"
+	}
+	c.instances = s.load.sessions
+	switch s.load.kind {
+	case "rps":
+		phases, err := rpsPhases(s.load.schedule)
+		if err != nil {
+			return c.wrong(s, err)
+		}
+		p.Load = phases
+	case "instances":
+		at, err := instanceStarts(s.load.schedule)
+		if err != nil {
+			return c.wrong(s, err)
+		}
+		if s.loops == 0 && s.limit == 0 {
+			s.loops = 1
+		}
+		s.limited()
+		p.Load = instancePhases(at, s.limit, 0)
+		p.Settings.Sessions, c.instances = len(at), len(at)
+		p.Settings.EndOnTime = false
+		return nil
+	case "stpd_file":
+		return c.stpd(p, s)
+	case "pandora":
+		if p.Load = s.load.phases; s.load.closed != nil {
+			return c.closed(p, s)
+		}
+	}
+	p.Settings.SessionsAsNeeded = true
+	s.limited()
+	if s.limit > 0 {
+		p.Load = cut(p.Load, s.limit)
+	}
+	return c.some(p, s)
+}
+
+// closed sets the phases of a pool whose instances send as fast as they can.
+func (c *Config) closed(p *plan.Plan, s *stream) error {
+	s.limited()
+	p.Load = s.load.closed
+	for i := range p.Load {
+		if n := &p.Load[i].Operations; s.limit > 0 && p.Load[i].Kind == plan.Closed && (*n == 0 || *n > s.limit) {
+			*n = s.limit
+		}
+	}
+	p.Settings.Sessions = min(s.load.sessions, len(s.load.startsMs))
+	p.Settings.LatePolicy, p.Settings.EndOnTime = "", false
+	return nil
+}
+
+// limited computes how many requests the load has, from the passes over the list.
+func (s *stream) limited() {
+	n := uint64(0)
+	switch {
+	case s.play != nil:
+		n = uint64(len(s.play.order))
+	case s.list != nil:
+		n = uint64(s.list.pass())
+	}
+	if most := n * uint64(s.loops); most > 0 && (s.limit == 0 || most < s.limit) {
+		s.limit = most
+	}
+}
+
+// stpd sets the requests and their times from a file that the stepper has made.
+func (c *Config) stpd(p *plan.Plan, s *stream) error {
+	file := strings.TrimSpace(s.load.schedule)
+	text, err := readFile(expand(file))
+	if err != nil {
+		return c.wrong(s, err)
+	}
+	list, atMs, err := stpd(file, text)
+	if err != nil {
+		c.faultOf(s.load.node, file, err)
+		return c.faults
+	}
+	s.list = list
+	if !slices.IsSorted(atMs) {
+		// The times of a schedule of instances begin with their starts; after these, requests follow each other.
+		at := atMs[:1]
+		for len(at) < len(atMs) && atMs[len(at)] >= at[len(at)-1] {
+			at = atMs[:len(at)+1]
+		}
+		s.limit = uint64(len(atMs))
+		p.Load = instancePhases(at, s.limit, 0)
+		p.Settings.Sessions, c.instances = len(at), len(at)
+		p.Settings.EndOnTime = false
+		return nil
+	}
+	times := make([]time.Duration, len(atMs))
+	for i, at := range atMs {
+		times[i] = ms(at)
+	}
+	p.Load = []plan.Phase{plan.Listed("stpd_file", times, times[len(times)-1]+time.Millisecond)}
+	p.Settings.SessionsAsNeeded, p.Settings.EndOnTime = true, false
+	s.limit = uint64(len(atMs))
+	return nil
+}
+
+// wrong returns the fault of the schedule.
+func (c *Config) wrong(s *stream, err error) error {
+	c.fault(s.load.node, "%v", err)
+	return c.faults
+}
+
+// some returns a fault if the load sends nothing.
+func (c *Config) some(p *plan.Plan, s *stream) error {
+	for i := range p.Load {
+		if expected(&p.Load[i]) > 0 {
+			return nil
+		}
+	}
+	return c.wrong(s, fmt.Errorf("the schedule has no request: it is too short for its rates"))
+}

@@ -1,0 +1,547 @@
+package tank
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"text/template"
+
+	"golang.org/x/net/html"
+)
+
+// counters count how often each list was asked for its next element, for all sessions.
+type counters struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func (c *counters) next(path string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.of[path]
+	c.of[path]++
+	return n
+}
+
+// lookup returns the variable with a path such as source.users[next].id, which may begin with a dot.
+func lookup(vars map[string]any, path string, next *counters, random *rand.Rand) (any, error) {
+	current := any(vars)
+	var walked strings.Builder
+	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "."), ".") {
+		segment = strings.TrimSpace(segment)
+		walked.WriteString("." + segment)
+		name, index, indexed := strings.Cut(segment, "[")
+		fields, ok := current.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("%s: %s isn't in a set of variables", path, name)
+		}
+		if current, ok = fields[name]; !ok {
+			return nil, fmt.Errorf("%s: there is no %s", path, name)
+		}
+		if !indexed {
+			continue
+		}
+		list, ok := current.([]any)
+		if !ok || len(list) == 0 {
+			return nil, fmt.Errorf("%s: %s is no list, or empty", path, name)
+		}
+		i, err := position(strings.ToLower(strings.TrimSpace(strings.TrimSuffix(index, "]"))), len(list), func() int {
+			return next.next(walked.String())
+		}, random)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		current = list[i]
+	}
+	return current, nil
+}
+
+// position returns the index that a word names in a list of n elements.
+func position(word string, n int, next func() int, random *rand.Rand) (int, error) {
+	switch word {
+	case "next":
+		return next() % n, nil
+	case "rand":
+		return random.IntN(n), nil
+	case "last":
+		return n - 1, nil
+	}
+	i, err := strconv.Atoi(word)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no index; use a number, next, rand or last", word)
+	}
+	return (i%n + n) % n, nil
+}
+
+// functions are the functions of templates. They draw from random.
+func functions(random func() *rand.Rand) template.FuncMap {
+	return template.FuncMap{
+		"randInt":    func(args ...any) (string, error) { return randInt(random(), args) },
+		"randString": func(args ...any) (string, error) { return randString(random(), args) },
+		"uuid":       func(...any) (string, error) { return randUUID(random()), nil },
+	}
+}
+
+// call calls the function that a text names, such as randInt(1, 6); ok is false if it names none. Arguments that are
+// paths of variables stand for these.
+func call(text string, vars map[string]any, next *counters, random *rand.Rand) (v string, ok bool, err error) {
+	name, rest, given := strings.Cut(text, "(")
+	var args []any
+	if rest = strings.TrimSuffix(rest, ")"); given && rest != "" {
+		for arg := range strings.SplitSeq(rest, ",") {
+			arg = strings.TrimSpace(arg)
+			if v, err := lookup(vars, arg, next, random); err == nil {
+				args = append(args, v)
+			} else {
+				args = append(args, arg)
+			}
+		}
+	}
+	switch name {
+	case "randInt":
+		v, err = randInt(random, args)
+	case "randString":
+		v, err = randString(random, args)
+	case "uuid":
+		v = randUUID(random)
+	default:
+		return "", false, nil
+	}
+	return v, true, err
+}
+
+// integer returns an argument as a number.
+func integer(arg any) (int64, error) {
+	switch n := arg.(type) {
+	case int:
+		return int64(n), nil
+	case int64:
+		return n, nil
+	case float64:
+		return int64(n), nil
+	}
+	n, err := strconv.ParseInt(fmt.Sprint(arg), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no whole number", fmt.Sprint(arg))
+	}
+	return n, nil
+}
+
+// usualRange is the range of randInt without arguments.
+const usualRange = 10
+
+// randInt returns a number from the first argument to below the second; 0 to below 10 without arguments.
+func randInt(random *rand.Rand, args []any) (string, error) {
+	if len(args) > 2 {
+		return "", errors.New("randInt takes at most two arguments")
+	}
+	var bounds [2]int64
+	for i, arg := range args {
+		var err error
+		if bounds[i], err = integer(arg); err != nil {
+			return "", fmt.Errorf("randInt: %w", err)
+		}
+	}
+	from, to := min(bounds[0], bounds[1]), max(bounds[0], bounds[1])
+	if from == to {
+		to = from + usualRange
+	}
+	if to-from <= 0 {
+		return "", errors.New("randInt: the range is too wide")
+	}
+	return strconv.FormatInt(from+random.Int64N(to-from), 10), nil
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// longestRandom is the longest text of randString.
+const longestRandom = 1 << 20
+
+// randString returns as many letters as the first argument says, of those in the second.
+func randString(random *rand.Rand, args []any) (string, error) {
+	if len(args) > 2 {
+		return "", errors.New("randString takes at most two arguments")
+	}
+	n, from := int64(1), []rune(letters)
+	if len(args) > 0 {
+		var err error
+		if n, err = integer(args[0]); err != nil || n < 0 || n > longestRandom {
+			return "", fmt.Errorf("randString: %q is no length from 0 to %d", fmt.Sprint(args[0]), longestRandom)
+		}
+		n = max(n, 1)
+	}
+	if len(args) == 2 {
+		if text := fmt.Sprint(args[1]); text != "" {
+			from = []rune(text)
+		}
+	}
+	out := make([]rune, n)
+	for i := range out {
+		out[i] = from[random.IntN(len(from))]
+	}
+	return string(out), nil
+}
+
+// randUUID returns a random UUID (RFC 9562, version 4).
+func randUUID(random *rand.Rand) string {
+	a, b := random.Uint64(), random.Uint64()
+	a = a&^0xf000 | 0x4000
+	b = b&^(3<<62) | 2<<62
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
+}
+
+// readCSV reads a source of variables: a list of records with named fields.
+func readCSV(in io.Reader, fields []string, ignoreFirst bool, delimiter string) ([]any, error) {
+	r := csv.NewReader(in)
+	r.FieldsPerRecord = -1
+	if delimiter != "" {
+		r.Comma = []rune(delimiter)[0]
+	}
+	list := []any{}
+	named := func(words []string) (names []string) {
+		for _, w := range words {
+			names = append(names, strings.ReplaceAll(w, " ", "_"))
+		}
+		return names
+	}
+	fields = named(fields)
+	for {
+		record, err := r.Read()
+		if err == io.EOF {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(fields) == 0 {
+			fields = named(record)
+		}
+		if ignoreFirst {
+			ignoreFirst = false
+			continue
+		}
+		row := map[string]any{}
+		for i, name := range fields {
+			if name == "" {
+				name = strconv.Itoa(i)
+			}
+			row[name] = ""
+			if i < len(record) {
+				row[name] = record[i]
+			}
+		}
+		list = append(list, row)
+	}
+}
+
+// jsonPath is a compiled path in JSON: $.items[0].id, $['a b'], $.items[*].id, $..id.
+type jsonPath []pathStep
+
+// pathStep is a step of a path.
+type pathStep struct {
+	name  string
+	index int
+	kind  byte // 'n': a member, 'i': an element, '*': all, '.': a member at any depth
+}
+
+// parseJSONPath compiles a path.
+func parseJSONPath(text string) (p jsonPath, err error) {
+	rest, ok := strings.CutPrefix(text, "$")
+	if !ok {
+		return nil, fmt.Errorf("the path %q doesn't begin with $", text)
+	}
+	for rest != "" {
+		var s pathStep
+		switch {
+		case strings.HasPrefix(rest, ".."), rest[0] == '.':
+			s.kind = 'n'
+			if strings.HasPrefix(rest, "..") {
+				s.kind, rest = '.', rest[1:]
+			}
+			rest = rest[1:]
+			end := strings.IndexAny(rest, ".[")
+			if end < 0 {
+				end = len(rest)
+			}
+			if s.name, rest = rest[:end], rest[end:]; s.name == "" {
+				return nil, fmt.Errorf("the path %q has an empty name", text)
+			}
+			if s.name == "*" && s.kind == 'n' {
+				s.kind = '*'
+			}
+		case rest[0] == '[':
+			end := strings.IndexByte(rest, ']')
+			if end < 0 {
+				return nil, fmt.Errorf("the path %q has no ]", text)
+			}
+			word := strings.TrimSpace(rest[1:end])
+			rest = rest[end+1:]
+			switch {
+			case word == "*":
+				s.kind = '*'
+			case len(word) > 1 && (word[0] == '\'' || word[0] == '"') && word[len(word)-1] == word[0]:
+				s.kind, s.name = 'n', word[1:len(word)-1]
+			default:
+				if s.index, err = strconv.Atoi(word); err != nil {
+					return nil, fmt.Errorf("the path %q: [%s] is no index, name or *; filters aren't available", text, word)
+				}
+				s.kind = 'i'
+			}
+		default:
+			return nil, fmt.Errorf("the path %q: %.10q isn't expected", text, rest)
+		}
+		p = append(p, s)
+	}
+	return p, nil
+}
+
+// get returns the value at the path; a list after * and at any depth.
+func (p jsonPath) get(v any) (any, error) {
+	if len(p) == 0 {
+		return v, nil
+	}
+	s := p[0]
+	switch s.kind {
+	case 'n':
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("there is no member %s", s.name)
+		}
+		if v, ok = m[s.name]; !ok {
+			return nil, fmt.Errorf("there is no member %s", s.name)
+		}
+		return p[1:].get(v)
+	case 'i':
+		list, ok := v.([]any)
+		i := s.index
+		if i < 0 {
+			i += len(list)
+		}
+		if !ok || i < 0 || i >= len(list) {
+			return nil, fmt.Errorf("there is no element %d", s.index)
+		}
+		return p[1:].get(list[i])
+	}
+	found := []any{}
+	each := func(v any) {
+		if got, err := p[1:].get(v); err == nil {
+			found = append(found, got)
+		}
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			p.into(e, s, each, &found)
+		}
+	case map[string]any:
+		if s.kind == '.' {
+			if member, ok := v[s.name]; ok {
+				each(member)
+			}
+		}
+		for _, name := range sortedKeys(v) {
+			p.into(v[name], s, each, &found)
+		}
+	}
+	return found, nil
+}
+
+// into collects what the rest of the path finds in an element.
+func (p jsonPath) into(e any, s pathStep, each func(any), found *[]any) {
+	if s.kind == '*' {
+		each(e)
+		return
+	}
+	if got, err := p.get(e); err == nil {
+		if list, ok := got.([]any); ok {
+			*found = append(*found, list...)
+		}
+	}
+}
+
+// xPath is a compiled path in HTML: //div[@class='data']/a/@href, //h1/text().
+type xPath []xStep
+
+// xStep is a step of a path.
+type xStep struct {
+	deep        bool // //
+	name        string
+	attr, value string // [@attr='value']; value may be absent
+	hasValue    bool
+	number      int // [n], from 1; 0: any
+}
+
+// parseXPath compiles a path.
+func parseXPath(text string) (p xPath, err error) {
+	rest := text
+	for rest != "" {
+		var s xStep
+		var ok bool
+		if rest, ok = strings.CutPrefix(rest, "//"); ok {
+			s.deep = true
+		} else if rest, ok = strings.CutPrefix(rest, "/"); !ok {
+			return nil, fmt.Errorf("the path %q: write //name, /name, /@attribute, /text(), [@name='value'] or [n]", text)
+		}
+		end := strings.IndexAny(rest, "/[")
+		if end < 0 {
+			end = len(rest)
+		}
+		s.name, rest = rest[:end], rest[end:]
+		if s.name == "" || strings.ContainsAny(s.name, " :'\"=|") {
+			return nil, fmt.Errorf("the path %q: %q is no name", text, s.name)
+		}
+		for strings.HasPrefix(rest, "[") {
+			var inner string
+			if inner, rest, ok = strings.Cut(rest[1:], "]"); !ok {
+				return nil, fmt.Errorf("the path %q has no ]", text)
+			}
+			if attr, isAttr := strings.CutPrefix(inner, "@"); isAttr {
+				s.attr, s.value, s.hasValue = cutQuoted(attr)
+			} else if s.number, err = strconv.Atoi(inner); err != nil || s.number < 1 {
+				return nil, fmt.Errorf("the path %q: [%s] isn't available; use [@name='value'] or [n]", text, inner)
+			}
+		}
+		p = append(p, s)
+	}
+	if len(p) == 0 {
+		return nil, errors.New("the path is empty")
+	}
+	return p, nil
+}
+
+func cutQuoted(text string) (name, value string, has bool) {
+	name, value, has = strings.Cut(text, "=")
+	return strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `'"`), has
+}
+
+// get returns the texts that the path finds: one as a text, otherwise a list.
+func (p xPath) get(body []byte) (any, error) {
+	root, err := html.Parse(strings.NewReader(string(body)))
+	if err != nil {
+		return nil, err
+	}
+	nodes := []*html.Node{root}
+	for i, s := range p {
+		last := i == len(p)-1
+		if name, ok := strings.CutPrefix(s.name, "@"); ok && last {
+			return one(attributes(nodes, name)), nil
+		}
+		nodes = s.find(nodes)
+	}
+	var texts []any
+	for _, n := range nodes {
+		texts = append(texts, textOf(n))
+	}
+	return one(texts), nil
+}
+
+func one(texts []any) any {
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return texts
+}
+
+func attributes(nodes []*html.Node, name string) (texts []any) {
+	for _, n := range nodes {
+		for _, a := range n.Attr {
+			if a.Key == name {
+				texts = append(texts, a.Val)
+			}
+		}
+	}
+	return texts
+}
+
+// find returns the nodes below nodes that the step selects.
+func (s *xStep) find(nodes []*html.Node) (found []*html.Node) {
+	for _, n := range nodes {
+		var here []*html.Node
+		if s.deep {
+			for d := range n.Descendants() {
+				if s.is(d) {
+					here = append(here, d)
+				}
+			}
+		} else {
+			for c := range n.ChildNodes() {
+				if s.is(c) {
+					here = append(here, c)
+				}
+			}
+		}
+		if s.number > 0 {
+			if s.number > len(here) {
+				continue
+			}
+			here = here[s.number-1 : s.number]
+		}
+		found = append(found, here...)
+	}
+	return found
+}
+
+func (s *xStep) is(n *html.Node) bool {
+	if s.name == "text()" {
+		return n.Type == html.TextNode
+	}
+	if n.Type != html.ElementNode || s.name != "*" && n.Data != s.name {
+		return false
+	}
+	if s.attr == "" {
+		return true
+	}
+	for _, a := range n.Attr {
+		if a.Key == s.attr {
+			return !s.hasValue || a.Val == s.value
+		}
+	}
+	return false
+}
+
+func textOf(n *html.Node) string {
+	if n.Type == html.TextNode {
+		return n.Data
+	}
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return b.String()
+}
+
+// decodeJSON decodes a text as a value; whole numbers stay whole.
+func decodeJSON(text []byte) (any, error) {
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, err
+	}
+	return wholes(v), nil
+}
+
+// wholes makes whole numbers of those that are.
+func wholes(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name := range v {
+			v[name] = wholes(v[name])
+		}
+	case []any:
+		for i := range v {
+			v[i] = wholes(v[i])
+		}
+	case float64:
+		if n := int64(v); float64(n) == v && n < 1<<53 && n > -1<<53 {
+			return n
+		}
+	}
+	return v
+}

@@ -1,0 +1,240 @@
+package process
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/record"
+)
+
+// tree writes a folder like /proc, with the texts of its files by path.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		put(t, filepath.Join(root, name), text)
+	}
+	return root
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// statText is a stat file as the kernel writes it, with a name that has a parenthesis.
+func statText(state, parent string) string {
+	return "100 (a ) b) " + state + " " + parent + " 100 100 0 -1 4194560 1 0 0 0 5 6 0 0 20 0 3 0 777 1000 10 " +
+		strings.Repeat("0 ", 20)
+}
+
+// recorded is a server with a thread that computes and one that waits for the disk.
+func recorded() map[string]string {
+	return map[string]string{
+		"100/stat": statText("S", "1"), "100/comm": "tarantool\n", "100/io": "rchar: 9\nread_bytes: 0\nwrite_bytes: 4096\n",
+		"100/task/100/stat": statText("R", "1"), "100/task/100/comm": "tx\n", "100/task/100/schedstat": "1000 2000 3\n",
+		"100/task/100/children": "200 ",
+		"100/task/101/stat":     statText("D", "1"), "100/task/101/comm": "wal\n", "100/task/101/schedstat": "0 0 0\n",
+		"100/task/101/wchan": "folio_wait_bit", "100/task/101/children": "",
+		"200/stat": statText("S", "100"), "200/comm": "child\n", "200/task/200/stat": statText("S", "100"),
+		"200/task/200/comm": "child\n", "200/task/200/schedstat": "7 7 7\n", "200/task/200/children": "",
+	}
+}
+
+func TestThreadsAreObserved(t *testing.T) {
+	proc := tree(t, recorded())
+	o := newObserved(Target{Source: "x", PID: 100}, proc, proc)
+	o.count()
+	o.sample()
+	o.close(false, time.Second, 0) // the warm-up doesn't count
+	put(t, filepath.Join(proc, "100/task/100/schedstat"), "600001000 300002000 5\n")
+	put(t, filepath.Join(proc, "100/io"), "read_bytes: 1000000\nwrite_bytes: 4096\n")
+	put(t, filepath.Join(proc, "100/task/102/schedstat"), "100000000 0 1\n") // a new thread
+	put(t, filepath.Join(proc, "100/task/102/comm"), "late\n")
+	put(t, filepath.Join(proc, "100/task/102/stat"), statText("D", "1"))
+	put(t, filepath.Join(proc, "100/task/102/wchan"), "kernel_clone")
+	for range 100 {
+		o.sample()
+	}
+	o.count()
+	o.close(true, time.Second, 3e9)
+	p := o.record()
+	if p.Command != "tarantool" || p.Members != 2 || p.Samples != 100 || p.ReadBPerS != 1e6 || p.WrittenBPerS != 0 {
+		t.Errorf("%+v", p)
+	}
+	if p.OnCPU != 0.7 || p.Queued != 0.3 || p.DiskSeen != 1 || p.InDisk != 1 {
+		t.Errorf("on CPU %v, queued %v, disk %v, %v", p.OnCPU, p.Queued, p.DiskSeen, p.InDisk)
+	}
+	wal := record.ThreadUse{Name: "wal", Number: 1, InDisk: 1}
+	tx := record.ThreadUse{Name: "tx", Number: 1, OnCPU: 0.6, Queued: 0.3}
+	if len(p.Threads) != 4 || p.Threads[0] != wal || p.Threads[1] != tx {
+		t.Errorf("%+v", p.Threads)
+	}
+	if want := []record.ThreadSleep{{Thread: "wal", For: "folio_wait_bit", Share: 1}}; !slices.Equal(p.Sleeps, want) {
+		t.Errorf("%+v", p.Sleeps)
+	}
+	o.end()
+}
+
+func TestProcessThatEndedIsGone(t *testing.T) {
+	proc := tree(t, recorded())
+	o := newObserved(Target{Source: "x", PID: 100}, proc, proc)
+	o.count()
+	if err := os.RemoveAll(filepath.Join(proc, "100")); err != nil {
+		t.Fatal(err)
+	}
+	o.sample()
+	o.count()
+	if !o.gone {
+		t.Error("not noticed")
+	}
+	o.end()
+}
+
+// Texts of /proc/net/tcp and tcp6 of Linux 6, of a server at 127.0.0.1:6379 and [::]:8080.
+const (
+	tcpText = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:18EB 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100 0 0 10 0
+   1: 0100007F:18EB 0100007F:C350 01 002DC05F:00000000 01:00000014 00000000     0        0 4712 1 0 100 0 0 10 0
+   2: 0100007F:18EB 0100007F:C351 01 00000001:00000000 01:00000014 00000000     0        0 4713 1 0 100 0 0 10 0
+   3: 0100007F:C350 0100007F:18EB 01 00000000:002DC05F 01:00000014 00000000     0        0 4714 1 0 100 0 0 10 0
+`
+	tcp6Text = `  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when
+   0: 00000000000000000000000000000000:1F90 00000000000000000000000000000000:0000 0A 00000000:00000000 00:0 0 0 0 4720 1
+`
+	unixText = `Num       RefCount Protocol Flags    Type St Inode Path
+0000000000000000: 00000002 00000000 00010000 0001 01 4730 /run/postgresql/.s.PGSQL.5432
+0000000000000000: 00000003 00000000 00000000 0001 03 4731 /run/postgresql/.s.PGSQL.5432
+`
+)
+
+func TestListenersAreFound(t *testing.T) {
+	files := recorded()
+	files["net/tcp"], files["net/tcp6"], files["net/unix"] = tcpText, tcp6Text, unixText
+	proc := tree(t, files)
+	link := func(pid, number, target string) {
+		t.Helper()
+		folder := filepath.Join(proc, pid, "fd")
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, filepath.Join(folder, number)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("100", "3", "socket:[4711]")
+	link("200", "3", "socket:[4711]") // a child shares it
+	link("200", "4", "socket:[4730]")
+	own := []netip.Addr{netip.MustParseAddr("10.0.0.7")}
+	for address, want := range map[string]int{
+		"127.0.0.1:6379": 100, "localhost:6379": 100, "10.0.0.7:6379": 0, "10.0.0.8:6379": 0, "127.0.0.1:6380": 0,
+		"10.0.0.7:8080": 0, "/run/postgresql": 200, "/run/postgresql/.s.PGSQL.5432": 200, "/run": 0, "nonsense": 0,
+	} {
+		got := 0
+		if all := find(proc, []string{address}, own); len(all) == 1 {
+			got = all[0].PID
+		}
+		if got != want {
+			t.Errorf("%s: process %d, want %d", address, got, want)
+		}
+	}
+	put(t, filepath.Join(proc, "100/comm"), "docker-proxy\n")
+	if all := find(proc, []string{"127.0.0.1:6379"}, own); len(all) > 0 {
+		t.Errorf("a forwarder isn't the server: %+v", all)
+	}
+}
+
+func TestQueuesOfTheServersSide(t *testing.T) {
+	if n, sum, most := parseQueues([]byte(tcpText), []uint16{6379}); n != 2 || sum != 2998368 || most != 2998367 {
+		t.Errorf("%d connections, %d bytes, %d", n, sum, most)
+	}
+}
+
+func TestThrottledTime(t *testing.T) {
+	for text, want := range map[string]uint64{
+		"usage_usec 5\nnr_throttled 3\nthrottled_usec 77\n": 77,
+		"nr_periods 1\nthrottled_time 5000\n":               5, "": 0,
+	} {
+		if got := parseThrottled([]byte(text)); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// The figures are those of the trials that the rules come from; see docs/causes.md.
+func TestTestsInOrder(t *testing.T) {
+	thread := func(cpu, queue float64) []record.ThreadUse {
+		return []record.ThreadUse{{Name: "tx", Number: 1, OnCPU: cpu, Queued: queue}}
+	}
+	for _, c := range []struct {
+		name     string
+		p        record.Process
+		inFlight float64
+		want     string
+		says     string
+	}{
+		{"healthy", record.Process{OnCPU: .02, Queued: .01, Threads: thread(.02, .01)}, 0.2, "", ""},
+		{"a busy machine", record.Process{OnCPU: .16, Queued: .65, OthersCPU: 1.8, Threads: thread(.1, .3)}, 0.5, "", ""},
+		{"EVAL", record.Process{OnCPU: .62, Queued: .29, Threads: thread(.62, .29)}, 8, FindThread,
+			"limited by one thread's CPU: `tx` 62.0 % on CPU, 29.0 % waiting for one"},
+		{"collections", record.Process{OnCPU: .25, Queued: .55, OthersCPU: .1, Threads: thread(.21, .51)}, 8, FindThread, "tx"},
+		{"unread", record.Process{UnreadShare: 1, UnreadMaxB: 2998224, UnreadB: 2998224, OnCPU: .9,
+			Threads: thread(.9, 0)}, 1, FindUnread, "2.86 MiB"},
+		{"disk", record.Process{DiskSeen: .08, InDisk: .08, OnCPU: .9, Threads: thread(.9, 0),
+			Sleeps: []record.ThreadSleep{{Thread: "wal", For: "folio_wait_bit"}}}, 1, FindDisk, "`wal`, in `folio_wait_bit`"},
+		{"a disk of a healthy server", record.Process{DiskSeen: .01, InDisk: .01}, 1, "", ""},
+		{"quota", record.Process{ThrottleNs: 5e8, LengthNs: 1e9, OnCPU: .05}, 4, FindQuota, "50.0 %"},
+		{"starved", record.Process{OnCPU: .14, Queued: 1.7, OthersCPU: 1.8, Threads: thread(.1, .4)}, 4, FindTaken, "1.80 of 2"},
+		{"a starved thread", record.Process{OnCPU: .2, Queued: .7, OthersCPU: 1.8, Threads: thread(.2, .7)}, 4, FindTaken, ""},
+		{"MariaDB", record.Process{OnCPU: .69, Queued: 3.29, OthersCPU: .5, Threads: thread(.2, .8)}, 4, FindCores, "3.29"},
+		{"all cores", record.Process{OnCPU: 1.9, Queued: 1.1, OthersCPU: .1, Threads: thread(.5, .4)}, 4, FindCores, ""},
+		{"a lock", record.Process{OnCPU: .06, Queued: .16, Threads: thread(.06, .16)}, 4.2, FindWaits, "4.20"},
+		{"one slow request", record.Process{OnCPU: .06, Queued: .16, Threads: thread(.06, .16)}, 1, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.p.Samples, c.p.Cores, c.p.LengthNs = 300, 2, 1e9
+			c.p.Command = "server"
+			got, text := "", ""
+			if all := judge(&c.p, c.inFlight); len(all) > 0 {
+				got, text = all[0].ID, all[0].Evidence.String()
+			}
+			if got != c.want || !strings.Contains(text, c.says) {
+				t.Errorf("%q: %s, want %q: %s", got, text, c.want, c.says)
+			}
+			c.p.Samples = leastSamples - 1
+			if all := judge(&c.p, c.inFlight); len(all) > 0 {
+				t.Errorf("few samples: %+v", all)
+			}
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{tcpText, tcp6Text, unixText, statText("D", "1"), "1 2 3\n", "read_bytes: 5\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		data := []byte(text)
+		parseStat(data)
+		stateOf(data)
+		parseSchedstat(data)
+		parseIO(data)
+		parseThrottled(data)
+		busyTicks(data)
+		parseListeners(strings.NewReader(text))
+		parseUnix(strings.NewReader(text))
+		if n, sum, most := parseQueues(data, []uint16{6379}); n == 0 && sum+most > 0 {
+			t.Errorf("%d bytes without connections", sum)
+		}
+	})
+}

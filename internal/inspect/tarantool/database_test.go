@@ -1,0 +1,47 @@
+package tarantool
+
+import (
+	"context"
+	"testing"
+
+	"brunt/internal/inspect"
+	"brunt/internal/record"
+)
+
+// An index is proposed for a scan, tried by building it, and nothing remains of it.
+func TestIndexIsProposed(t *testing.T) {
+	s := shared(t)
+	c := client(t, s)
+	text := "SELECT id FROM sold WHERE book = 5"
+	in := inspected(t, url(s), func(*Inspector) {
+		for range 5 {
+			if _, err := c.Query(context.Background(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, statement("sold", text))
+	ctx := context.Background()
+	db, err := Open(ctx, url(s), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.Propose(ctx, []record.Inspection{*in})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	p := &list[0]
+	if p.DDL != `CREATE INDEX "sold_book_brunt_idx" ON "SOLD" (book)` || p.Gains[0].Before != 5000 {
+		t.Errorf("%+v", p)
+	}
+	for _, step := range []struct {
+		script string
+		there  bool
+	}{{"", false}, {p.DDL, true}, {p.Drop, false}} {
+		if err := db.Exec(ctx, step.script, inspect.Progress{}); err != nil {
+			t.Fatal(err)
+		}
+		if there, err := db.Settle(ctx, p); there != step.there || err != nil {
+			t.Errorf("after %q: %v, %v", step.script, there, err)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package tarantool
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"brunt/internal/inspect"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/iproto"
+	"brunt/internal/record"
+	"brunt/test/testserver"
+)
+
+func TestScanOfStatementIsFound(t *testing.T) {
+	s := shared(t)
+	c := client(t, s)
+	text := "SELECT COUNT(*) FROM sold WHERE book = 5"
+	in := inspected(t, url(s), func(*Inspector) {
+		for range 20 {
+			if _, err := c.Query(context.Background(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, statement("count", text), statement("get", "SELECT * FROM sold WHERE id = 5"))
+	expect(t, in, FindSQLScan, "count: SELECT COUNT", "SCAN TABLE", "SOLD")
+	if len(in.Plans) != 2 || !strings.HasPrefix(in.Plans[1].Nodes[0].Text, "SEARCH TABLE") {
+		t.Errorf("%+v", in.Plans)
+	}
+}
+
+func TestBlockedLoopIsFound(t *testing.T) {
+	s := shared(t)
+	c := client(t, s)
+	in := inspected(t, url(s), func(i *Inspector) {
+		beside(t, i, func() bool { return len(i.seen.lagsNs) >= leastSamples }, func() { do(t, c, 1, "compute(0.05)") })
+	}, operation("report", protocol.Call, "compute"))
+	expect(t, in, FindBlockedLoop, "report", "--inspect-profile")
+}
+
+func TestFunctionIsNamedByProfile(t *testing.T) {
+	s := shared(t)
+	c := client(t, s)
+	i, err := New(url(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.ProfileFunctions()
+	in := inspectedBy(t, i, func(i *Inspector) { do(t, c, 40, "return byowner(5)") },
+		operation("owned", protocol.Call, "byowner"))
+	expect(t, in, FindLuaScan, "owned: byowner (init.lua:", "index:pairs")
+	// The profiler has stopped.
+	values, failure := c.Eval(context.Background(), "return package.loaded['brunt.profile'] == nil")
+	if failure != nil || len(values) != 1 || values[0] != true {
+		t.Errorf("%v, %v", values, failure)
+	}
+}
+
+func TestLargeAnswersAreFound(t *testing.T) {
+	s := shared(t)
+	c := client(t, s)
+	large := operation("large", protocol.Call, "large")
+	large.BytesIn = 100 * 90_000
+	in := inspected(t, url(s), func(*Inspector) { do(t, c, 100, "return large(90000)") }, large)
+	expect(t, in, FindBigReply, "large", "limit")
+}
+
+func TestFullRequestsAreFound(t *testing.T) {
+	s := shared(t)
+	in := inspected(t, url(s), func(i *Inspector) {
+		var loads []func()
+		for range 70 {
+			c := client(t, s)
+			loads = append(loads, func() { do(t, c, 1, "rest(0.02)") })
+		}
+		beside(t, i, func() bool {
+			n := 0
+			for _, x := range i.seen.requests {
+				if x >= 59 {
+					n++
+				}
+			}
+			return n >= msgMaxSamples
+		}, loads...)
+	})
+	expect(t, in, FindMsgMax, "60", "net_msg_max")
+}
+
+// The figures are those of a server whose inserts fail, and of a small one whose two slabs are both in use.
+func TestFullMemoryIsFound(t *testing.T) {
+	for arena, want := range map[float64]int{0.94: 1, 0.53: 0} {
+		in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9, Counters: []record.Counters{{Kind: kindGauge,
+			Name: "slab", Values: map[string]float64{"quota_used_ratio": 1, "arena_used_ratio": arena, "quota_size": 1 << 26}}}}}}
+		c := &caseFile{seen: &sightings{}, inspection: in, load: &in.Windows[0]}
+		if c.judge(); len(in.Findings) != want {
+			t.Errorf("%v: %+v", arena, in.Findings)
+		}
+	}
+}
+
+func TestGarbageIsFound(t *testing.T) {
+	s := shared(t)
+	c := client(t, s)
+	in := inspected(t, url(s), func(i *Inspector) {
+		for range gcFalls + 2 {
+			do(t, c, 1, "collect()")
+			sampled(t, i, 1)
+			do(t, c, 1, "return garbage(300000)")
+			sampled(t, i, 1)
+		}
+	})
+	expect(t, in, FindLuaGC, "garbage")
+}
+
+func TestLateReplicaIsFound(t *testing.T) {
+	all := testserver.TarantoolCluster(t, 2)
+	var follower *iproto.Session
+	for follower == nil { // it lets users in once it has the leader's data
+		var err *protocol.Error
+		follower, err = iproto.OpenSession(context.Background(),
+			protocol.Target{Address: all[1].Addr, User: all[1].User, Password: all[1].Password})
+		if err != nil {
+			follower = nil
+		}
+	}
+	defer follower.Close()
+	c := client(t, all[0])
+	do(t, c, 1, "box.schema.space.create('q'):create_index('pk')")
+	for {
+		values, err := follower.Eval(context.Background(), "return box.space.q ~= nil and box.space.q.index[0] ~= nil")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if values[0] == true {
+			break
+		}
+	}
+	in := inspected(t, url(all[0]), func(i *Inspector) {
+		all[1].Stop()
+		do(t, c, 1, "for i = 1, 3000 do box.space.q:replace{i} end")
+		for i.activity.Samples() < infoEvery*(lateSamples+1) {
+			sampled(t, i, 1)
+		}
+	})
+	expect(t, in, FindReplicaLag, "replica 2")
+}
+
+func TestHealthyServerIsSilent(t *testing.T) {
+	s := shared(t)
+	c := client(t, s)
+	i, err := New(fmt.Sprintf("tarantool://watch:w4tch-secret@%s", s.Addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := inspectedBy(t, i, func(i *Inspector) {
+		for k := range 50 {
+			do(t, c, 4, fmt.Sprintf("return get(%d)", k+1))
+			if _, err := c.Query(context.Background(), "SELECT * FROM sold WHERE id = 5"); err != nil {
+				t.Fatal(err)
+			}
+			if k%4 == 0 {
+				sampled(t, i, 1)
+			}
+		}
+	}, operation("get", protocol.Call, "get"), statement("sold", "SELECT * FROM sold WHERE id = 5"))
+	for _, f := range in.Findings {
+		// How soon the loop answers on a machine with other work isn't this server's fault.
+		if f.ID != FindBlockedLoop {
+			t.Errorf("unexpected: %s %s: %s", f.ID, f.Subject, f.Evidence)
+		}
+	}
+	for _, m := range in.Missing {
+		t.Errorf("missing: %s", m.Text)
+	}
+	v := inspect.Figures(&in.Windows[0], kindStat, "requests")
+	if v["EVAL.total"] != 200 || v["EXECUTE.total"] != 50 || v["CALL.total"] != 0 {
+		t.Errorf("requests: %v", v)
+	}
+	if in.RoundTripNs <= 0 {
+		t.Errorf("no round trip")
+	}
+}
+
+// A rule that depends on times is given them.
+func TestRulesOfTimes(t *testing.T) {
+	lags := func(ms float64) *sightings {
+		s := &sightings{}
+		for range leastSamples {
+			s.lagsNs = append(s.lagsNs, ms*1e6)
+		}
+		return s
+	}
+	put, get := operation("put", protocol.Replace, "book"), operation("get", protocol.Select, "book")
+	for _, row := range []struct {
+		name         string
+		lag          float64
+		put, get     float64
+		want, wantNo string
+	}{
+		{"slow log", 0.7, 44, 1, FindSlowWAL, FindBlockedLoop},
+		{"blocked loop", 7.4, 44, 40, FindBlockedLoop, FindSlowWAL},
+		{"healthy", 0.9, 1.2, 1, "", FindSlowWAL + FindBlockedLoop},
+		{"all requests slow", 0.7, 44, 44, "", FindSlowWAL},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			put.MeanNs, get.MeanNs = row.put*1e6, row.get*1e6
+			in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}
+			c := &caseFile{seen: lags(row.lag), inspection: in, load: &in.Windows[0], operations: []inspect.Operation{put, get}}
+			c.judge()
+			found := false
+			for _, f := range in.Findings {
+				found = found || f.ID == row.want
+				if strings.Contains(row.wantNo, f.ID) {
+					t.Errorf("unexpected: %+v", f)
+				}
+			}
+			if row.want != "" && !found {
+				t.Errorf("no %s among %+v", row.want, in.Findings)
+			}
+		})
+	}
+}
+
+func TestVinylDebtIsFound(t *testing.T) {
+	in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}
+	seen := &sightings{debts: []debt{{60 << 20, 28 << 20}, {60 << 20, 28 << 20}, {1, 0}}}
+	c := &caseFile{seen: seen, inspection: in, load: &in.Windows[0]}
+	c.judge()
+	expect(t, in, FindVinylDebt, "compaction")
+}

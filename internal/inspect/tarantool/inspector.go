@@ -1,0 +1,213 @@
+// Package tarantool inspects a Tarantool (2.6 and later): the counters of box.stat, box.slab and box.info, the lag of
+// its loop, the plans of SQL statements, and if asked for a sampled profile of its Lua functions. It calls only
+// functions for statistics, which a user may be granted one by one, and evaluates programs only for the profile.
+//
+// The functions are those of "box.stat", "box.slab" and "box.info" in Tarantool's manual (reference, built-in modules).
+// Their fields differ between versions; those that are missing are left out.
+package tarantool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/base/secret"
+	"brunt/internal/inspect"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/iproto"
+	"brunt/internal/record"
+	"brunt/internal/render/message"
+	"brunt/internal/server/connection"
+)
+
+// Form returns how URLs of servers are written.
+func Form() connection.Form { return connection.Form{Plain: "tarantool", Port: "3301"} }
+
+// Inspector is the inspect.Inspector for a Tarantool.
+type Inspector struct {
+	target   protocol.Target
+	session  *iproto.Session
+	version  string
+	queries  int
+	calls    float64 // calls sent, which the server's counters contain
+	denied   []string
+	failed   map[string]bool // functions that the server doesn't have or the user may not call
+	readings inspect.Readings
+	activity *inspect.Activity
+	seen     sightings
+	wanted   bool // the profile
+	profile  *profile
+	missing  []record.Warning
+}
+
+var (
+	_ inspect.Inspector = (*Inspector)(nil)
+	_ inspect.Profiler  = (*Inspector)(nil)
+)
+
+// ProfileFunctions implements inspect.Profiler. It needs the right to evaluate programs, and there is one profiler per
+// process.
+func (i *Inspector) ProfileFunctions() { i.wanted = true }
+
+// New parses a URL, tarantool://user:password@host:3301, and returns the inspector of that instance. Its errors are
+// one line, without secrets.
+func New(url string) (*Inspector, error) {
+	t, err := Form().Parse(url)
+	if err == nil {
+		err = connection.Only(t[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Inspector{target: t[0], activity: inspect.NewActivity(), failed: map[string]bool{},
+		readings: inspect.Readings{Gauges: func(kind, figure string) bool {
+			return kind == kindGauge || strings.HasSuffix(figure, ".rps") || strings.HasSuffix(figure, ".current") ||
+				strings.HasPrefix(figure, "memory.") || strings.HasSuffix(figure, "compaction_queue")
+		}}}, nil
+}
+
+// Name implements inspect.Inspector.
+func (i *Inspector) Name() string { return "tarantool " + i.target.Address }
+
+// Begin implements inspect.Inspector.
+func (i *Inspector) Begin(ctx context.Context) error {
+	if err := i.again(ctx); err != nil {
+		return err
+	}
+	i.version = i.session.Version()
+	if is, _, err := i.session.Picodata(ctx); err == nil && is {
+		return errors.New("this is Picodata: write picodata= and the addresses of its HTTP servers instead")
+	}
+	if err := i.Snapshot(ctx); err != nil {
+		return err
+	}
+	if len(i.denied) > 0 {
+		i.miss(record.NewWarning("inspect-tarantool-rights", message.Text("functions", strings.Join(i.denied, ", ")),
+			message.Text("user", userOf(i.target)), message.Text("grant", grant(i.denied, userOf(i.target)))))
+	}
+	if i.wanted {
+		i.startProfile(ctx)
+	}
+	return nil
+}
+
+func userOf(t protocol.Target) string {
+	if t.User == "" {
+		return "guest"
+	}
+	return t.User
+}
+
+// grant returns the program that grants a user the right to call functions.
+func grant(functions []string, user string) string {
+	return fmt.Sprintf("for _, f in ipairs{'%s'} do box.schema.func.create(f, {if_not_exists = true}) "+
+		"box.schema.user.grant('%s', 'execute', 'function', f, {if_not_exists = true}) end",
+		strings.Join(functions, "', '"), user)
+}
+
+// again connects if there is no connection.
+func (i *Inspector) again(ctx context.Context) error {
+	if i.session != nil && !i.session.Broken() {
+		return nil
+	}
+	i.Close()
+	s, err := iproto.OpenSession(ctx, i.target)
+	if err != nil {
+		i.session = nil
+		return errors.New(secret.Text(secret.Redact(err.Text, []string{i.target.Password})))
+	}
+	i.session = s
+	return nil
+}
+
+// Snapshot implements inspect.Inspector.
+func (i *Inspector) Snapshot(ctx context.Context) error {
+	if err := i.again(ctx); err != nil {
+		return err
+	}
+	r, err := i.reading(ctx)
+	if err == nil {
+		i.readings.Add(r)
+	}
+	return err
+}
+
+// Mark implements inspect.Inspector.
+func (i *Inspector) Mark(phase inspect.Phase) { i.readings.Mark(phase) }
+
+// Sample implements inspect.Inspector.
+func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
+	if err := i.again(ctx); err != nil {
+		return err
+	}
+	return i.sample(ctx, at)
+}
+
+// End implements inspect.Inspector.
+func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Load) (*record.Inspection, error) {
+	out := &record.Inspection{Source: i.Name(), Product: "Tarantool", Version: i.version}
+	err := i.Snapshot(ctx)
+	i.Mark(last)
+	if out.Windows = i.readings.Windows(load.Operations, inspect.Normal); len(out.Windows) == 0 {
+		return nil, err
+	}
+	if i.readings.Reset() {
+		i.miss(record.Notice("inspect-began-anew"))
+	}
+	out.Activity = i.activity.Record(func(string) bool { return false })
+	out.RoundTripNs = i.seen.tripNs
+	c := &caseFile{seen: &i.seen, inspection: out, load: &out.Windows[0], operations: load.Operations}
+	if err == nil {
+		c.settings = i.settings(ctx)
+		c.plans, err = i.explainAll(ctx, load.Operations)
+	}
+	if i.profile != nil {
+		c.profile = i.endProfile(ctx)
+	}
+	c.judge()
+	out.Missing, out.Cost.Queries = i.missing, i.queries
+	return out, err
+}
+
+// Close implements inspect.Inspector.
+func (i *Inspector) Close() {
+	if i.session != nil {
+		i.session.Close()
+	}
+}
+
+// miss adds a notice about missing information, unless there is the same one already.
+func (i *Inspector) miss(w record.Warning) {
+	if !slices.ContainsFunc(i.missing, func(o record.Warning) bool { return o.Text.Equal(w.Text) }) {
+		i.missing = append(i.missing, w)
+	}
+}
+
+// call calls a function without arguments. The result is nil if the server doesn't have it or the user may not call it.
+func (i *Inspector) call(ctx context.Context, function string) (map[string]any, error) {
+	if i.failed[function] {
+		return nil, nil
+	}
+	i.queries++
+	i.calls++
+	values, err := i.session.Call(ctx, function)
+	switch {
+	case err == nil:
+	case i.session.Broken():
+		return nil, err
+	default:
+		i.failed[function] = true
+		if strings.Contains(err.Text, "denied") || strings.Contains(err.Text, "is not defined") {
+			i.denied = append(i.denied, function)
+		}
+		return nil, nil
+	}
+	if len(values) == 0 {
+		return nil, nil
+	}
+	m, _ := values[0].(map[string]any)
+	return m, nil
+}

@@ -1,0 +1,115 @@
+package http
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
+)
+
+// withoutOrigin returns a request as one for the session's own address.
+func withoutOrigin(w *protocol.Web) *protocol.Web {
+	at := *w
+	at.Origin = ""
+	return &at
+}
+
+// roamer is a session whose requests say where they go. It has a connection to each origin that a request has needed.
+// Connecting is part of the request that needs it, and the loss of a connection fails only that request.
+type roamer struct {
+	driver *Driver
+	target protocol.Target
+	plan   *prepared
+	open   map[origin]*blocking.Conn
+}
+
+var _ protocol.Conn = (*roamer)(nil)
+
+// Do implements protocol.Conn.
+func (c *roamer) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
+	reply.Reset(len(req.Capture))
+	if len(args) == 0 {
+		reply.Fail(protocol.Bad("the request doesn't say where it goes"))
+		return
+	}
+	to, err := parseOrigin(string(args[0].B), origin{c.driver.scheme(c.target), c.target.Address})
+	if err != nil {
+		reply.Fail(protocol.Bad("%v", err))
+		return
+	}
+	conn, took, refused := c.reach(ctx, to)
+	if refused != nil {
+		refused.Fatal = false
+		reply.Fail(refused)
+		return
+	}
+	conn.Do(ctx, req, args, reply)
+	for again := 0; reply.Again && reply.Fatal && again < protocol.AgainAtMost; again++ {
+		c.drop(to)
+		if conn, took, refused = c.reach(ctx, to); refused != nil {
+			refused.Fatal = false
+			reply.Fail(refused)
+			return
+		}
+		conn.Do(ctx, req, args, reply)
+	}
+	reply.Parts.ConnectNs = took
+	if reply.Fatal {
+		c.drop(to)
+		reply.Fatal = false
+	}
+}
+
+// reach returns the connection to an origin, and how long it took to open, ns.
+func (c *roamer) reach(ctx context.Context, to origin) (*blocking.Conn, int64, *protocol.Error) {
+	if conn := c.open[to]; conn != nil {
+		if !conn.Ended() {
+			return conn, 0, nil
+		}
+		c.drop(to)
+	}
+	began := time.Now()
+	t := c.target
+	t.Address = to.address
+	driver := c.driver
+	if to.scheme == "https" {
+		driver = NewSecure()
+		t.Options = nil // plain
+		if t.TLS == nil {
+			t.TLS = &tls.Config{}
+		}
+	} else {
+		driver, t.TLS = New(), nil
+	}
+	nc, refused := driver.connect(ctx, t, []string{"http/1.1"})
+	if refused != nil {
+		return nil, 0, refused
+	}
+	conn := blocking.New(protocol.CodecConn{Net: nc, Codec: newCodec(c.plan)})
+	if c.open == nil {
+		c.open = map[origin]*blocking.Conn{}
+	}
+	c.open[to] = conn
+	return conn, int64(time.Since(began)), nil
+}
+
+func (c *roamer) drop(to origin) {
+	if conn := c.open[to]; conn != nil {
+		conn.Close()
+		delete(c.open, to)
+	}
+}
+
+// Stateless implements protocol.Stateless.
+func (*roamer) Stateless() bool { return true }
+
+// Close implements protocol.Conn.
+func (c *roamer) Close() error {
+	for to := range c.open {
+		c.drop(to)
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+package record
+
+// Profile is what took the processor time of a service during the load.
+type Profile struct {
+	Source    string         `json:"source"` // as given by the user, without secrets: "profile:http://127.0.0.1:6060"
+	LengthNs  int64          `json:"duration_ns"`
+	OnCPU     float64        `json:"on_cpu"`              // cores used, by the samples
+	Functions []FunctionTime `json:"functions,omitempty"` // the greatest first, at most 30
+}
+
+// FunctionTime is the share of the processor time that a function has.
+type FunctionTime struct {
+	Name string  `json:"name"`
+	Own  float64 `json:"own"`   // without the functions that it calls
+	With float64 `json:"total"` // with them
+}
