@@ -56,6 +56,8 @@ func (f *httpFlags) bind(s *command.Env, cmd *cobra.Command) {
 		"name that is sent to the server (SNI) and that its certificate must have")
 	command.BindWay(fs, &f.way)
 	fs.BoolVar(&f.HTTP1, "http1", false, "HTTP/1.1 even where the server offers HTTP/2")
+	fs.BoolVar(&f.Prior, "http2-prior", false,
+		"HTTP/2 without asking, also without TLS (h2c); --pipeline is then the number of streams of a connection")
 	fs.IntVar(&f.Redirects, "redirects", 0, "redirects that a request follows, up to 20; 0 takes them for answers")
 	fs.BoolVar(&f.Compress, "compress", false, "ask for gzip")
 	fs.BoolVar(&f.NoReuse, "noreuse", false, "a new connection for each request")

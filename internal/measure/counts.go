@@ -61,6 +61,11 @@ type Counts struct {
 	// Of answers, where known.
 	BytesIn uint64   `json:"bytes_in,omitzero" help:"Bytes of answers." export:"received_bytes"`
 	Status  ByStatus `json:"status,omitzero"` // HTTP
+	// Streams are answers that were streams and had a message.
+	Streams         uint64 `json:"streams,omitzero" help:"Answers that were streams."`
+	StreamMessages  uint64 `json:"stream_messages,omitzero" help:"Messages of answers that were streams."`
+	StreamFirstNs   uint64 `json:"stream_first_ns,omitzero" help:"Time to the first message of streams, summed, ns."`
+	StreamBetweenNs uint64 `json:"stream_between_ns,omitzero" help:"Time between messages of streams, summed, ns."`
 	// What successful operations that are scripts count themselves. Their names are in the operation's record.
 	Script ByScript `json:"script,omitzero"`
 }
@@ -78,6 +83,12 @@ func (c *Counts) count(s *Sample) {
 	}
 	for i, n := range s.Counted {
 		c.Script[i%protocol.ScriptCounters] += uint64(n)
+	}
+	if s.Stream.Messages != 0 {
+		c.Streams++
+		c.StreamMessages += uint64(s.Stream.Messages)
+		c.StreamFirstNs += uint64(max(s.Stream.FirstNs, 0))
+		c.StreamBetweenNs += uint64(max(s.Stream.BetweenNs, 0))
 	}
 	if s.Class == protocol.OK && s.Attempts <= 1 && s.Ordinary() {
 		return

@@ -242,6 +242,7 @@ func sections() []section {
 		{"total", figuresChapter, 2, one((*writer).totals)},
 		{"latency", figuresChapter, 3, one((*writer).latencies)},
 		{"counted", figuresChapter, 21, one((*writer).counted)},
+		{"streams", figuresChapter, 22, one((*writer).streams)},
 		{"distribution", figuresChapter, 4, one((*writer).histogram)},
 		{"responses", figuresChapter, 20, one((*writer).responses)},
 		{"phases", figuresChapter, 5, one((*writer).phases)},

@@ -10,6 +10,7 @@
 //	make bench-pgbench  brunt pgbench next to pgbench
 //	make bench-sysbench brunt sysbench next to sysbench
 //	make bench-etcd     brunt etcd-benchmark next to etcd's own benchmark
+//	make bench-grpc     brunt grpc next to ghz and h2load
 //	make bench-scale    a coordinator with 1 000 simulated workers; four workers next to one process
 //	make bench-best     the best ratios of all raw runs, with which wire and ycsb compare theirs
 //
@@ -41,8 +42,8 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New(
-			"say what to measure: wire, load, tpc, etcd, memory, soak, ycsb, pgbench, sysbench or scale; or best, for the best " +
-				"ratios of all raw runs")
+			"say what to measure: wire, load, tpc, etcd, grpc, memory, soak, ycsb, pgbench, sysbench or scale; or best, for the " +
+				"best ratios of all raw runs")
 	}
 	switch args[0] {
 	case "wire":
@@ -63,6 +64,8 @@ func run(ctx context.Context, args []string) error {
 		return sysbenching(ctx, args[1:])
 	case "etcd":
 		return etcdBenching(ctx, args[1:])
+	case "grpc":
+		return grpcBenching(ctx, args[1:])
 	case "scale":
 		return scaling(ctx, args[1:])
 	case "best":

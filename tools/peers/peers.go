@@ -16,6 +16,7 @@ const (
 	Hey        = "github.com/rakyll/hey"
 	Vegeta     = "github.com/tsenart/vegeta/v12"
 	SlowCooker = "github.com/buoyantio/slow_cooker"
+	Ghz        = "github.com/bojand/ghz/cmd/ghz"
 )
 
 // Build builds a peer into .cache/bin of the working directory, which must be in brunt's tree, and returns its path.
@@ -39,6 +40,15 @@ func BuildBrunt(ctx context.Context, path string) error {
 		return err
 	}
 	return build(ctx, root, path, "./cmd/brunt")
+}
+
+// BuildOwn builds another program of brunt's module.
+func BuildOwn(ctx context.Context, path, what string) error {
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	return build(ctx, root, path, what)
 }
 
 // BuildK6 builds the version of k6 that brunt requires.

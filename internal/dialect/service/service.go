@@ -34,6 +34,7 @@ type Options struct {
 	CA         string // file of an authority's certificate
 	Cert, Key  string // files of the client's certificate and its key
 	HTTP1      bool   // don't use HTTP/2 even if the server offers it
+	Prior      bool   // use HTTP/2 without asking
 	Redirects  int    // how many redirects a request follows, up to 20
 	Compress   bool
 	NoReuse    bool // a connection for each request
@@ -109,8 +110,13 @@ func (o *Options) Plan(targets []string, stdin io.Reader) (*plan.Plan, error) {
 	if o.Redirects != 0 {
 		p.Target.Options["redirects"] = strconv.Itoa(o.Redirects)
 	}
-	if o.HTTP1 {
+	switch {
+	case o.HTTP1 && o.Prior:
+		return nil, errors.New("--http1 and --http2-prior exclude each other")
+	case o.HTTP1:
 		p.Target.Options["http2"] = "off"
+	case o.Prior:
+		p.Target.Options["http2"] = "prior"
 	}
 	if endpoints.Proxied(urlsOf(requests)) {
 		p.Target.Options["proxy"] = "env"

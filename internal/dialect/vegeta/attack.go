@@ -18,7 +18,7 @@ import (
 // attackOptions are the options of vegeta attack.
 type attackOptions struct {
 	name, targets, format, output, body, cert, key, roots, metrics string
-	http2, insecure, keepalive                                     bool
+	http2, h2c, insecure, keepalive                                bool
 	duration, timeout                                              time.Duration
 	ratePerS                                                       float64 // 0: as fast as the workers can
 	workers, maxWorkers                                            uint64
@@ -31,7 +31,7 @@ type attackOptions struct {
 
 // unavailable are the flags of vegeta attack that brunt doesn't have, with the reason.
 var unavailable = map[string]string{
-	"chunked": "bodies are sent with their length", "h2c": "HTTP/2 needs TLS", "laddr": "the system chooses the address",
+	"chunked": "bodies are sent with their length", "laddr": "the system chooses the address",
 	"proxy-header": "no proxy is asked to connect", "resolvers": "the system's resolver is used; give -connect-to",
 	"max-connections": "give -max-workers: each has one connection", "session-tickets": "sessions aren't resumed",
 }
@@ -60,6 +60,7 @@ func parseAttack(args []string) (*attackOptions, error) {
 	fs.StringVar(&o.key, "key", "", "")
 	fs.StringVar(&o.roots, "root-certs", "", "")
 	fs.BoolVar(&o.http2, "http2", true, "")
+	fs.BoolVar(&o.h2c, "h2c", false, "")
 	fs.BoolVar(&o.insecure, "insecure", false, "")
 	fs.Bool("lazy", false, "")
 	fs.DurationVar(&o.duration, "duration", 0, "")
@@ -199,6 +200,9 @@ func (o *attackOptions) plan() (*plan.Plan, error) {
 	}
 	if !o.http2 {
 		options["http2"] = "off"
+	}
+	if o.h2c {
+		options["http2"] = "prior"
 	}
 	name := endpoints.Title(&o.requests[0], false)
 	if len(o.requests) > 1 {

@@ -55,6 +55,7 @@ attack: sends the targets at a rate, and writes a result for each request
   -redirects N        redirects that are followed (10); -1: they are answers
   -keepalive=false    a connection for each request
   -http2=false        HTTP/1.1 only
+  -h2c                HTTP/2 without TLS, which the server must know
   -insecure, -root-certs FILE, -cert FILE, -key FILE
   -name NAME          name of the results
   -prometheus-addr A  serve /metrics

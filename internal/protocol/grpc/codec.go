@@ -141,7 +141,9 @@ func (c *codec) Message(message []byte, compressed bool) (enough bool, violation
 	}
 	if k.streamed && c.streams != nil {
 		now := time.Now().UnixNano()
-		c.streams.message(c.current.ID, now-c.Stream.At, c.reply.Rows == 1)
+		took, first := now-c.Stream.At, c.reply.Rows == 1
+		c.streams.message(c.current.ID, took, first)
+		c.reply.Stream.Add(took, first)
 		c.Stream.At = now
 	}
 	return k.receive > 0 && c.reply.Rows >= k.receive, ""

@@ -125,10 +125,11 @@ func TestStreams(t *testing.T) {
 	}
 	defer c.Close()
 	if r := do(t, c, &p.Requests[0], protocoltest.Values(50)...); r.Class != protocol.OK || r.Rows != 50 ||
-		r.BytesIn < 5e6 {
+		r.BytesIn < 5e6 || r.Stream.Messages != 50 || r.Stream.FirstNs <= 0 || r.Stream.BetweenNs <= 0 {
 		t.Errorf("%d rows, %d bytes, %+v", r.Rows, r.BytesIn, r.Failure)
 	}
-	if r := do(t, c, &p.Requests[0], protocoltest.Values(0)...); r.Class != protocol.OK || r.Rows != 0 {
+	if r := do(t, c, &p.Requests[0], protocoltest.Values(0)...); r.Class != protocol.OK || r.Rows != 0 ||
+		r.Stream.Messages != 0 {
 		t.Errorf("an empty stream: %d rows, %+v", r.Rows, r.Failure)
 	}
 	if r := do(t, c, &p.Requests[1], protocoltest.Values("x")...); r.Class != protocol.OK || r.Captured[0].I != 3 {
@@ -324,4 +325,17 @@ func TestDescribe(t *testing.T) {
 	if _, err = New().Describe(t.Context(), protocol.Target{Address: "127.0.0.1:1"}); err == nil {
 		t.Error("a server that isn't there is described")
 	}
+}
+
+// The health service is known although the server has no reflection.
+func TestHealthIsAlwaysKnown(t *testing.T) {
+	s := grpcserver.Start(t, grpcserver.Reflection())
+	r := request("x", 0, []string{"status"}, "{}")
+	r.RPC.Method = "grpc.health.v1.Health/Check"
+	p := program(r)
+	tiers(t, protocol.Target{Address: s.Addr}, p, func(t *testing.T, c protocol.Conn) {
+		if r := do(t, c, &p.Requests[0]); r.Class != protocol.OK || string(r.Captured[0].B) != "SERVING" {
+			t.Errorf("%+v, %s", r.Failure, r.Captured[0].B)
+		}
+	})
 }

@@ -50,8 +50,9 @@ func newConn(d *Driver, t protocol.Target, p *prepared) *conn {
 	c := &conn{driver: d, target: t, scheme: d.scheme(t), plan: p, seen: make([]uint32, len(p.requests)),
 		scratch: make([]byte, 32<<10)}
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
+	protocols.SetHTTP1(!p.options.prior)
 	protocols.SetHTTP2(!p.options.http1)
+	protocols.SetUnencryptedHTTP2(p.options.prior)
 	config := &tls.Config{}
 	if t.TLS != nil {
 		config = t.TLS.Clone()

@@ -11,7 +11,8 @@
 //	proxy     "env": use the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name; "off" (default)
 //	compress  "on": ask for gzip; hashes are then of the uncompressed body; "off" (default)
 //	noreuse   "on": a new connection for every request, which counts as part of it; "off" (default)
-//	http2     "off": HTTP/1.1 even over TLS; "on" (default)
+//	http2     "off": HTTP/1.1 even over TLS; "prior": HTTP/2 without asking, with or without TLS, and with several
+//	          requests in flight on a connection on event loops; "on" (default): where the server offers it over TLS
 //	redirects how many redirects a request follows, as parts of it; "0" (default): a redirect is the
 //	          answer
 //	lazy      "on": a session connects when a request needs it, and if it can't connect, only that
@@ -120,6 +121,13 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 		}
 		return c, nil
 	}
+	if plan.options.prior {
+		opened, err := d.openStreams(ctx, t, plan)
+		if err != nil {
+			return nil, err
+		}
+		return blocking.New(opened), nil
+	}
 	secured := []string{"h2", "http/1.1"}
 	if plan.options.http1 || plan.whole {
 		secured = secured[1:]
@@ -196,6 +204,9 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	case plan.options.noReuse:
 		return "a connection for each request needs the library tier", false
 	}
+	if why, ok := plan.multiplexes(); plan.options.prior && !ok {
+		return why, false
+	}
 	if plan.roams {
 		return "requests whose hosts are known only when they are sent need the library tier", false
 	}
@@ -214,7 +225,7 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	return "", true
 }
 
-// Open opens a connection for the codec. Over TLS, it offers HTTP/1.1 only.
+// Open opens a connection for the codec. Over TLS, it offers HTTP/1.1 only, or HTTP/2 only if that is known.
 func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	if why, ok := d.Takes(t, p); !ok {
 		return protocol.CodecConn{}, protocol.Bad("%s", why)
@@ -222,6 +233,9 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	plan, refused := d.ready(t, p)
 	if refused != nil {
 		return protocol.CodecConn{}, refused
+	}
+	if plan.options.prior {
+		return d.openStreams(ctx, t, plan)
 	}
 	c, refused := d.connect(ctx, t, []string{"http/1.1"})
 	if refused != nil {
@@ -261,6 +275,7 @@ type options struct {
 	compress bool
 	noReuse  bool
 	http1    bool // no HTTP/2
+	prior    bool // HTTP/2 without asking
 	follow   int  // maximum number of redirects per request
 	lazy     bool // sessions connect when a request needs it
 	parts    bool // the parts of a request's time are measured
@@ -276,9 +291,11 @@ func parseOptions(t protocol.Target) (*options, *protocol.Error) {
 	o := &options{
 		proxy: read.Choice("proxy", "off", "env") == "env", compress: read.Bool("compress", false),
 		noReuse: read.Bool("noreuse", false),
-		http1:   !read.Bool("http2", true), follow: int(read.Int("redirects", 0, 0, mostRedirects)),
-		lazy: read.Bool("lazy", false), parts: read.Bool("parts", false),
+		follow:  int(read.Int("redirects", 0, 0, mostRedirects)),
+		lazy:    read.Bool("lazy", false), parts: read.Bool("parts", false),
 	}
+	version := read.Choice("http2", "on", "off", "prior", "true", "false", "1", "0")
+	o.prior, o.http1 = version == "prior", slices.Contains([]string{"off", "false", "0"}, version)
 	good := read.Text("good", defaultGood)
 	read.Text("plain", "") // see Driver.scheme
 	if refused := read.Done(); refused != nil {

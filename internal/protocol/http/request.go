@@ -17,6 +17,7 @@ type prepared struct {
 	options  *options
 	requests []request
 	encoded  func() []encoded // requests of the codec tier, encoded once
+	heads    func() []head    // likewise, for HTTP/2
 	whole    bool             // requests are sent as they are: protocol.Web.Raw
 	roams    bool             // requests say where they go
 	unbound  bool             // sessions have no address of their own
@@ -75,6 +76,13 @@ func (d *Driver) prepare(t protocol.Target, p *protocol.Program) (*prepared, *pr
 		}
 		return all
 	})
+	out.heads = sync.OnceValue(func() []head {
+		all := make([]head, len(out.requests))
+		for i := range all {
+			all[i] = headOf(out, &out.requests[i])
+		}
+		return all
+	})
 	return out, nil
 }
 
@@ -93,6 +101,9 @@ func (d *Driver) prepareOne(t protocol.Target, o *options, req *protocol.Request
 		return r, fmt.Errorf("the path %q holds a space or a control character; write %%%02X", w.Path, w.Path[i])
 	}
 	r = request{web: w, params: len(req.Params), head: w.Method == http.MethodHead, raw: w.Raw}
+	if r.raw && o.prior {
+		return r, fmt.Errorf("a request that is sent as it is isn't possible with http2=prior")
+	}
 	if r.raw {
 		if err := r.checkRaw(o); err != nil {
 			return r, err

@@ -123,7 +123,8 @@ func (b *headerBlock) field(h hpack.HeaderField) {
 }
 
 // Append appends a request to dst: a HEADERS frame with a list of Headers and further fields, which AppendField has
-// encoded, and the body in DATA frames. What the server's windows have no room for is sent as they grow (Speak).
+// encoded, and the body, if there is one, in DATA frames. What the server's windows have no room for is sent as they
+// grow (Speak).
 func (c *Conn) Append(dst []byte, list int, fields, body []byte) []byte {
 	c.urgent, c.waiting = false, 0
 	c.out.B = append(dst, c.Control.B...)
@@ -140,10 +141,14 @@ func (c *Conn) Append(dst []byte, list int, fields, body []byte) []byte {
 	}
 	first := block[:min(len(block), c.frameLimit)]
 	c.out.WriteHeaders(http2.HeadersFrameParam{StreamID: s.ID, BlockFragment: first,
-		EndHeaders: len(first) == len(block)})
+		EndHeaders: len(first) == len(block), EndStream: len(body) == 0})
 	for block = block[len(first):]; len(block) > 0; block = block[len(first):] {
 		first = block[:min(len(block), c.frameLimit)]
 		c.out.WriteContinuation(s.ID, len(first) == len(block), first)
+	}
+	if len(body) == 0 { // the header is all of it
+		dst, c.out.B = c.out.B, nil
+		return dst
 	}
 	if rest := c.send(c.out, s, body); rest != nil {
 		s.unsent, s.sending = append(s.unsent[:0], rest...), true
