@@ -124,7 +124,7 @@ func TestInputs(t *testing.T) {
 func TestDecksAndRests(t *testing.T) {
 	p := compile(t, nil)
 	s := p.Session(3).(*session)
-	if s.terminalWarehouse != 1 || s.terminalDistrict != 4 {
+	if s.terminalWarehouse != 4 || s.terminalDistrict != 1 {
 		t.Errorf("terminal 3 is at %d, %d", s.terminalWarehouse, s.terminalDistrict)
 	}
 	var seen [kinds]int
