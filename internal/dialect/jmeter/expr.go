@@ -58,7 +58,7 @@ type token struct {
 	newline bool // a line ends before it
 }
 
-// scanner splits a script into tokens.
+// scan splits a script into tokens.
 func scan(src string) ([]token, error) {
 	var out []token
 	line, newline := 1, false

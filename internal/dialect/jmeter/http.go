@@ -503,7 +503,7 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + strings.ToLower(host)
 }
 
-// fresh reports whether the cache says that a URL needn't be asked for.
+// cachedNow reports whether the cache says that a URL needn't be asked for.
 func (r *httpRequest) cachedNow(t *thread, o *outgoing) bool {
 	if r.cache == nil || !r.cache.useExpires || o.method != "GET" {
 		return false

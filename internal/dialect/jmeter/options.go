@@ -52,7 +52,7 @@ var options = []option{
 	{"a", "password", 1, "HTTP proxies aren't available for test plans"},
 }
 
-// Parse parses a command line without the program's name.
+// ParseOptions parses a command line without the program's name.
 func ParseOptions(args []string) (*Options, error) {
 	o := &Options{Props: map[string]string{}}
 	var given [][2]string
