@@ -75,8 +75,8 @@ func Lacks(ctx context.Context, text string) (counts, builds message.Message, er
 	return counts, builds, nil
 }
 
-// Reach checks that the server for a text of the form KIND=URL can be inspected; for Auto, there is nothing to check. Its
-// errors are like those of Parse, or say why it can't be reached.
+// Reach checks that the server for a text of the form KIND=URL can be inspected; for Auto, there is nothing to check.
+// Its errors are like those of Parse, or say why it can't be reached.
 func Reach(ctx context.Context, text string) error {
 	if text == Auto {
 		return nil
