@@ -57,8 +57,10 @@ func TestCampaignOnTarantool(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	results := filepath.Join(dir, "results")
-	cmd := exec.CommandContext(ctx, self, "campaign", "run", filepath.Join(dir, "campaign.yml"), "--anyway", "--bundle", results)
-	cmd.Env = append(os.Environ(), roleVariable+"=brunt", "SHOWROOM="+testserver.Address(t), "SHOWROOM_DIR="+dir, "CARS=50000")
+	cmd := exec.CommandContext(ctx, self, "campaign", "run", filepath.Join(dir, "campaign.yml"), "--anyway", "--bundle",
+		results)
+	cmd.Env = append(os.Environ(), roleVariable+"=brunt", "SHOWROOM="+testserver.Address(t), "SHOWROOM_DIR="+dir,
+		"CARS=50000")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {

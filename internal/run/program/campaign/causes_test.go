@@ -154,7 +154,8 @@ func TestFewRequestsAreWarnedOf(t *testing.T) {
 	p := &Program{Campaign: &campaignfile.Campaign{}, Scale: 1, least: leastLoad}
 	s := &Step{Number: 2, Step: campaignfile.Step{Kind: campaignfile.StepSearch, Start: 1, Trial: 4 * time.Second},
 		Load: &plan.Plan{Load: []plan.Phase{{Kind: plan.Open, RateTo: 9.5}}, Thresholds: []plan.Threshold{threshold}}}
-	if got := p.fewRequests(units.English, s); !strings.HasPrefix(got, "step 2: each run has about 38 requests at N 1; ") ||
+	if got := p.fewRequests(units.English, s); !strings.HasPrefix(got,
+		"step 2: each run has about 38 requests at N 1; ") ||
 		!strings.Contains(got, "need 100,") {
 		t.Errorf("%q", got)
 	}
