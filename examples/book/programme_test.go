@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -273,8 +274,11 @@ func runOf(t *testing.T, step string) *record.Run {
 	return run
 }
 
+// interval is that of a factor.
+var interval = regexp.MustCompile(` \(\S+ … \S+\)`)
+
 // factorsOf returns the factors of improvement in the first line of a document that begins with begin and contains part
-// and any factor.
+// and any factor, without their intervals.
 func factorsOf(text, begin, part string) (all []string) {
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, begin) || !strings.Contains(line, part) || !strings.Contains(line, "×") {
@@ -282,7 +286,7 @@ func factorsOf(text, begin, part string) (all []string) {
 		}
 		for _, c := range strings.Split(line, "|") {
 			if c = strings.TrimSpace(c); strings.HasSuffix(c, "×") {
-				all = append(all, c)
+				all = append(all, interval.ReplaceAllString(c, ""))
 			}
 		}
 		return all

@@ -5,9 +5,11 @@ import "brunt/internal/render/message"
 // Inspection is what the statistics of one server show about a run: counters between the beginning and the end of the
 // load, what sessions waited for, the plans of the statements that took most time, and findings drawn from them.
 type Inspection struct {
-	Source   string         `json:"source"` // as given by the user, without secrets: "pg 127.0.0.1:5432/shop"
-	Product  string         `json:"product"`
-	Version  string         `json:"version"`
+	Source  string `json:"source"` // as given by the user, without secrets: "pg 127.0.0.1:5432/shop"
+	Product string `json:"product"`
+	Version string `json:"version"`
+	// Counts is what its statements are, if they aren't of SQL: CountsCommands or CountsMethods.
+	Counts   string         `json:"counts,omitempty"`
 	File     string         `json:"file,omitempty"` // in the bundle: all data, nothing left out
 	Windows  []ServerWindow `json:"windows,omitempty"`
 	Activity ServerActivity `json:"activity"`
@@ -22,6 +24,12 @@ type Inspection struct {
 	RoundTripNs float64        `json:"round_trip_ns,omitempty"`
 	Cost        InspectionCost `json:"cost"`
 }
+
+// What servers count that don't execute SQL.
+const (
+	CountsCommands = "commands" // of Redis
+	CountsMethods  = "methods"  // of gRPC
+)
 
 // ServerWindow is what a server's statistics counted during a part of the run. The first window of an Inspection has no
 // phase and covers the load without its warm-up. If there are several phases, a window for each of them follows.

@@ -99,10 +99,10 @@ func figures(w *record.ServerWindow, kind string) map[string]float64 {
 // statements is the table of the statements that took most of the server's time, each with the operation that caused
 // it.
 func (t *writer) statements(in *record.Inspection) cell.Table {
-	switch kind, _, _ := strings.Cut(in.Source, " "); kind {
-	case "redis":
+	switch in.Counts {
+	case record.CountsCommands:
 		return t.commands(in, t.say("COMMANDS"), t.say("command"))
-	case "etcd":
+	case record.CountsMethods:
 		return t.commands(in, t.say("METHODS"), t.say("method"))
 	}
 	out := cell.Table{ID: "statements", Title: t.say("STATEMENTS"),

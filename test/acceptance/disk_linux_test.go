@@ -177,15 +177,15 @@ func TestFullDiskOfAWorker(t *testing.T) {
 func TestFullDiskOfACoordinator(t *testing.T) {
 	t.Parallel()
 	plan, dir := shell.File(t, "plan.yml", diskPlan), t.TempDir()
-	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=256k", "TMPDIR=" + t.TempDir()},
-		"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "3s", "--interval", "10ms",
+	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=96k", "TMPDIR=" + t.TempDir()},
+		"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "6s", "--interval", "100ms",
 		"--vu", "2", "--workers", "2", "--mixed-cores", "--bundle", filepath.Join(dir, "bundle"), "--output", "json",
 	)
 	if o.code != 1 && o.code != 98 { // 98 if the machine was too busy as well
 		t.Errorf("exit %d, want 1", o.code)
 	}
-	if got := doneIn(t, o.out); got != 600 {
-		t.Errorf("%d operations were done, want 600", got)
+	if got := doneIn(t, o.out); got != 1200 {
+		t.Errorf("%d operations were done, want 1200", got)
 	}
 	if !strings.Contains(o.err, "no space left on device") || !strings.Contains(o.err, "the load was sent") ||
 		strings.Contains(o.err, "nothing was sent") || !strings.Contains(o.err, "brunt-worker-") {

@@ -120,7 +120,8 @@ func (g *grpcContest) closed() error {
 		name, program string
 		goal          float64
 	}{{"ghz", ghz, ghzGoal}, {"h2load", h2load, h2loadGoal}} {
-		c := &sysbenchContest{s: g.s, programs: [2]string{g.s.brunt.program, peer.program}, rounds: g.rounds, server: "grpc-go"}
+		c := &sysbenchContest{s: g.s, programs: [2]string{g.s.brunt.program, peer.program}, rounds: g.rounds,
+			server: "grpc-go"}
 		err := c.compare(fmt.Sprintf("unary, %d streams of a connection, CPU µs/call, beside %s", inFlight, peer.name),
 			peer.goal, func(program string) (sample, error) { return g.turn(program, arguments[program]) },
 			func(p *sample) float64 { return p.CPUUs })

@@ -32,7 +32,8 @@ func redisRow(cause, planted string, want []string, queries string, rate int, se
 	return row{System: "redis", Cause: cause, Planted: planted, Want: want, Server: "redis",
 		Start: func(st *stage) *testserver.Server { return testserver.Redis(st.tb) },
 		Prepare: func(sc *scene) (func(), error) {
-			reset := [][]string{{"config", "set", "maxmemory", "0"}, {"config", "set", "maxmemory-policy", "noeviction"}, {"flushall"},
+			reset := [][]string{{"config", "set", "maxmemory", "0"}, {"config", "set", "maxmemory-policy", "noeviction"},
+				{"flushall"},
 				{"eval", "for i=1,100000 do redis.call('SET','k:'..i,string.rep('x',100)) end", "0"}}
 			for _, words := range append(reset, setup...) {
 				if err := sc.redisCLI(words...); err != nil {
@@ -70,7 +71,8 @@ func redisRows() []row {
 		redisRow("oom", "memory is full, and nothing may be evicted", []string{"oom"}, get+set, 100,
 			[]string{"config", "set", "maxmemory", "1mb"}),
 		redisRow("eviction", "memory is full, and keys are evicted", []string{"eviction"},
-			get+commandsOf("add", `SET, "new:$1", "$1"`, anyKey, 9), 200, []string{"config", "set", "maxmemory-policy", "allkeys-lru"},
+			get+commandsOf("add", `SET, "new:$1", "$1"`, anyKey, 9), 200,
+			[]string{"config", "set", "maxmemory-policy", "allkeys-lru"},
 			[]string{"config", "set", "maxmemory", "10mb"}),
 		redisRow("wrong-type", "a twentieth of the commands treats strings as lists", []string{"command-errors"},
 			get+commandsOf("push", `LPUSH, "k:$1", x`, anyKey, 1), 100),

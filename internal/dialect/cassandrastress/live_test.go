@@ -207,8 +207,8 @@ insert: {partitions: fixed(1)}
 	n, first := rows(t, s, "SELECT numbers, words FROM collected.sets")
 	var numbers []int
 	var words []string
-	if err := errors.Join(json.Unmarshal(first[0].B, &numbers), json.Unmarshal(first[1].B, &words)); err != nil || n != 20 ||
-		len(numbers) != 3 || len(words) != 4 {
+	err = errors.Join(json.Unmarshal(first[0].B, &numbers), json.Unmarshal(first[1].B, &words))
+	if err != nil || n != 20 || len(numbers) != 3 || len(words) != 4 {
 		t.Errorf("%d rows, first %q %q, %v", n, first[0].B, first[1].B, err)
 	}
 }

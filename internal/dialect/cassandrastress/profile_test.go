@@ -266,7 +266,8 @@ func FuzzProfile(f *testing.F) {
 	})
 }
 
-// TestCollections encodes values by the examples of the native protocol (sections 6.6, 6.17 and 6.18 of its fourth version).
+// TestCollections encodes values by the examples of the native protocol (sections 6.6, 6.17 and 6.18 of its fourth
+// version).
 func TestCollections(t *testing.T) {
 	spec := NewColumnSpec("c")
 	var err error

@@ -38,7 +38,7 @@ func (d *draws) all() template.FuncMap {
 		"hasSuffix": func(p, s string) bool { return strings.HasSuffix(s, p) },
 		"b64enc":    func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
 		"b64dec":    b64dec, "default": orDefault, "ternary": ternary,
-		"int": whole, "int64": whole, "atoi": whole, "float64": real,
+		"int": whole, "int64": whole, "atoi": whole, "float64": float,
 		"add": sum, "add1": func(v any) int64 { return whole(v) + 1 }, "mul": product,
 		"sub": func(a, b any) int64 { return whole(a) - whole(b) },
 		"div": func(a, b any) (int64, error) {
@@ -162,7 +162,7 @@ func ternary(yes, no any, which bool) any {
 	return no
 }
 
-func real(v any) float64 {
+func float(v any) float64 {
 	f, _ := strconv.ParseFloat(str(v), 64)
 	return f
 }
@@ -171,7 +171,7 @@ func whole(v any) int64 {
 	if n, err := strconv.ParseInt(str(v), 10, 64); err == nil {
 		return n
 	}
-	return int64(real(v))
+	return int64(float(v))
 }
 
 func sum(all ...any) (n int64) {

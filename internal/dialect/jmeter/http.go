@@ -273,14 +273,20 @@ func (r *httpRequest) address(t *thread, method string) (*url.URL, error) {
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 			return nil, fmt.Errorf("the port %q isn't a number", port)
 		}
-		if port != usualPorts[protocol] {
+		if at := (&url.URL{Scheme: protocol}); port != usualPort(at) {
 			host += ":" + port
 		}
 	}
 	return parseURL(protocol + "://" + host + path)
 }
 
-var usualPorts = map[string]string{"http": "80", "https": "443"}
+// usualPort returns the port of a URL without one.
+func usualPort(u *url.URL) string {
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
 
 // parseURL parses a URL as strictly as java.net.URI does.
 func parseURL(s string) (*url.URL, error) {
@@ -498,7 +504,7 @@ func (r *httpRequest) fromMemory(t *thread, method string, u *url.URL, line func
 func originOf(u *url.URL) string {
 	host := u.Host
 	if u.Port() == "" {
-		host += ":" + usualPorts[u.Scheme]
+		host += ":" + usualPort(u)
 	}
 	return u.Scheme + "://" + strings.ToLower(host)
 }

@@ -423,16 +423,16 @@ func bounds(slice []*int, n int) (from, to int) {
 
 // keeps reports whether a filter keeps a value.
 func (s *jsonStep) keeps(v any) bool {
-	holds, any := false, false
+	holds, some := false, false
 	for i := range s.filter {
 		f := &s.filter[i]
 		if f.or {
-			any = any || i > 0 && holds
+			some = some || i > 0 && holds
 			holds = true
 		}
 		holds = holds && f.holds(v)
 	}
-	return any || holds
+	return some || holds
 }
 
 func (f *jsonFilter) holds(v any) bool {

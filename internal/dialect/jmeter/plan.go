@@ -103,7 +103,7 @@ const hostsProperty = "brunt.hosts"
 // targets finds out where the plan's requests go.
 func (c *compiler) targets() {
 	p := c.program
-	if p.protocol != "http" {
+	if !p.web() {
 		if p.protocol == "" {
 			c.faults = append(c.faults, c.plan.fault("nothing is sent: no enabled sampler is of HTTP or a database"))
 		}
@@ -192,22 +192,31 @@ func (p *Program) timeout() (most time.Duration) {
 	return cmp.Or(most, patient)
 }
 
+// overHTTP is the protocol of plans of HTTP samplers.
+const overHTTP = "http"
+
+// web reports whether the plan's samplers are those of HTTP.
+func (p *Program) web() bool { return p.protocol == overHTTP }
+
 // target sets where the load goes.
 func (p *Program) target(t *plan.Target) {
-	if p.protocol != "http" {
+	if !p.web() {
 		d := p.operations[0].samplers[0].jdbc.source
 		t.Protocol, t.Addresses, t.User, t.Password, t.Database = d.protocol, []string{d.address}, d.user, d.password,
 			d.database
 		return
 	}
-	scheme, address, _ := strings.Cut(p.origin, "://")
-	t.Protocol, t.Addresses = "http", []string{address}
+	origin := url.URL{Host: p.origin}
+	if scheme, address, ok := strings.Cut(p.origin, "://"); ok {
+		origin.Scheme, origin.Host = scheme, address
+	}
+	t.Protocol, t.Addresses = overHTTP, []string{origin.Host}
 	t.Options = map[string]string{"parts": "on", "http2": "off"}
 	switch {
 	case p.roams:
 		t.TLS.Enabled, t.TLS.InsecureSkipVerify = true, true
-		t.Options["plain"] = address
-	case scheme == "https":
+		t.Options["plain"] = origin.Host
+	case origin.Scheme == "https":
 		t.Protocol, t.TLS.Enabled, t.TLS.InsecureSkipVerify = "https", true, true
 	}
 }

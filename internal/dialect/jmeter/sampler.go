@@ -142,7 +142,7 @@ func (c *compiler) operation(s *sampler) {
 	}
 	s.operation = i
 	p.operations[i].samplers = append(p.operations[i].samplers, s)
-	protocol := "http"
+	protocol := overHTTP
 	if s.kind == jdbcSampler {
 		if protocol = "jdbc"; s.jdbc != nil && s.jdbc.source != nil {
 			protocol = s.jdbc.source.protocol

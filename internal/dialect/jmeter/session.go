@@ -458,7 +458,7 @@ func (t *thread) Answered(r *protocol.Reply) script.Step {
 
 // Requests implements script.Program.
 func (p *Program) Requests(operation int) []protocol.Request {
-	if p.protocol != "http" {
+	if !p.web() {
 		return p.statements(operation)
 	}
 	r := protocol.Request{Verb: protocol.HTTP, Params: []gen.Kind{gen.String},

@@ -72,7 +72,8 @@ func TestSessionsWait(t *testing.T) {
 			OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
 			Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1)}
 		fleet := connect(t, &cfg, postgres.New(), codec)
-		if _, err := fleet.Run(context.Background(), nil, schedule.Stage{StartNs: cfg.Clock.Now(), DurationNs: 600e9}); err != nil {
+		stage := schedule.Stage{StartNs: cfg.Clock.Now(), DurationNs: 600e9}
+		if _, err := fleet.Run(context.Background(), nil, stage); err != nil {
 			t.Fatal(err)
 		}
 		cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})

@@ -1,5 +1,5 @@
-// Package etcd inspects etcd 3.4 and later: the metrics of every member, their alarms, and the findings that follow from
-// them. It reads no keys.
+// Package etcd inspects etcd 3.4 and later: the metrics of every member, their alarms, and the findings that follow
+// from them. It reads no keys.
 //
 // Members are asked over HTTP, at the addresses of clients: /metrics, and the JSON gateway of gRPC. Users need no
 // rights for that, but a certificate where clients need one.
@@ -298,7 +298,8 @@ func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
 
 // End implements inspect.Inspector.
 func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Load) (*record.Inspection, error) {
-	out := &record.Inspection{Source: i.Name(), Product: "etcd", Version: i.version}
+	out := &record.Inspection{Source: i.Name(), Product: "etcd", Version: i.version,
+		Counts: record.CountsMethods}
 	err := i.Snapshot(ctx)
 	i.Mark(last)
 	for _, m := range i.members {

@@ -199,7 +199,8 @@ func TestPhasesAreKeptApart(t *testing.T) {
 func TestPreparedStatementsThatCloseAreKept(t *testing.T) {
 	p := newPrepared()
 	tally := func(calls float64) map[string]inspect.Tally {
-		return map[string]inspect.Tally{"a": {Text: "x", Calls: calls, TotalNs: calls * 10, More: map[string]float64{"m": calls}}}
+		return map[string]inspect.Tally{"a": {Text: "x", Calls: calls, TotalNs: calls * 10,
+			More: map[string]float64{"m": calls}}}
 	}
 	for _, calls := range []float64{5, 12, 4, 6} { // sessions closed after 12
 		p.add(tally(calls))

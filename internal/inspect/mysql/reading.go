@@ -180,7 +180,8 @@ func administrative(text string) bool {
 	}
 	lower := strings.ToLower(text)
 	return strings.Contains(lower, "performance_schema") || strings.Contains(lower, "information_schema") ||
-		strings.HasPrefix(lower, "select schema ( )") || strings.Contains(lower, "connection_id") || strings.HasPrefix(lower, "select version ( )")
+		strings.HasPrefix(lower, "select schema ( )") || strings.Contains(lower, "connection_id") ||
+		strings.HasPrefix(lower, "select version ( )")
 }
 
 // prepared sums up prepared statements, which the server forgets when they are closed. MariaDB counts executions of

@@ -103,7 +103,8 @@ func (i *Inspector) addSessions(r *result, open map[string]*transaction, at time
 	var all []inspect.Session
 	for k := range r.rows {
 		id, command, user := r.at(k, "Id"), r.at(k, "Command"), r.at(k, "User")
-		if id == i.session.number || command == "Daemon" || strings.HasPrefix(command, "Binlog Dump") || user == "system user" {
+		if id == i.session.number || command == "Daemon" || strings.HasPrefix(command, "Binlog Dump") ||
+			user == "system user" {
 			continue
 		}
 		s := inspect.Session{Application: user, Address: hostOf(r.at(k, "Host")), Count: 1}

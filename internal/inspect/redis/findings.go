@@ -256,8 +256,8 @@ func advice(command string) message.Message {
 		return message.New("find.redis.script.advice")
 	case command == "del" || strings.HasPrefix(command, "flush"):
 		return message.New("find.redis.slow.delete")
-	case slices.Contains([]string{"smembers", "hgetall", "hkeys", "hvals", "lrange", "zrange", "zrangebyscore", "zrevrange",
-		"sunion", "sinter", "sdiff", "sort", "zunion", "xrange"}, command):
+	case slices.Contains([]string{"smembers", "hgetall", "hkeys", "hvals", "lrange", "zrange", "zrangebyscore",
+		"zrevrange", "sunion", "sinter", "sdiff", "sort", "zunion", "xrange"}, command):
 		return message.New("find.redis.slow.range")
 	case command == "save":
 		return message.New("find.redis.slow.save")

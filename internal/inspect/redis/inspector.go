@@ -179,7 +179,8 @@ func (i *Inspector) Sample(ctx context.Context, _ time.Duration) error {
 
 // End implements inspect.Inspector.
 func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Load) (*record.Inspection, error) {
-	out := &record.Inspection{Source: i.Name(), Product: i.product, Version: i.version()}
+	out := &record.Inspection{Source: i.Name(), Product: i.product, Version: i.version(),
+		Counts: record.CountsCommands}
 	err := errors.Join(i.each(func(n *node) error { return n.sample(ctx) })...)
 	err = errors.Join(err, i.Snapshot(ctx))
 	i.Mark(last)

@@ -73,8 +73,8 @@ func (n *node) begin(ctx context.Context, monitorMs int) error {
 		return n.explain(err)
 	}
 	n.first = n.last
-	for _, name := range []string{"appendfsync", "maxmemory-policy", "latency-monitor-threshold", "slowlog-log-slower-than",
-		"slowlog-max-len"} {
+	for _, name := range []string{"appendfsync", "maxmemory-policy", "latency-monitor-threshold",
+		"slowlog-log-slower-than", "slowlog-max-len"} {
 		n.setting(ctx, name)
 	}
 	if threshold := n.config["latency-monitor-threshold"]; monitorMs > 0 && threshold != "" {

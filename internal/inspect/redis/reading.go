@@ -20,8 +20,9 @@ const (
 var cumulative = [...]string{
 	"used_cpu_sys", "used_cpu_user", "used_cpu_sys_main_thread", "used_cpu_user_main_thread", "used_cpu_sys_children",
 	"used_cpu_user_children", "rejected_connections", "sync_full", "sync_partial_ok", "sync_partial_err", "expired_keys",
-	"evicted_keys", "keyspace_hits", "keyspace_misses", "aof_delayed_fsync", "evicted_clients", "io_threaded_reads_processed",
-	"io_threaded_writes_processed", "unexpected_error_replies", "acl_access_denied_auth", "acl_access_denied_cmd",
+	"evicted_keys", "keyspace_hits", "keyspace_misses", "aof_delayed_fsync", "evicted_clients",
+	"io_threaded_reads_processed", "io_threaded_writes_processed", "unexpected_error_replies",
+	"acl_access_denied_auth", "acl_access_denied_cmd",
 	"client_output_buffer_limit_disconnections", "client_query_buffer_limit_disconnections", "eventloop_cycles",
 	"eventloop_duration_sum", "eventloop_duration_cmd_sum", "count",
 }

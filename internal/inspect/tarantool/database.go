@@ -82,7 +82,8 @@ func (b *builder) Explain(ctx context.Context, statement string) (rows float64, 
 
 // Create implements built.Server.
 func (b *builder) Create(index, table string, columns []string) string {
-	return "CREATE INDEX " + sqltext.Quote(index) + " ON " + sqltext.Quote(table) + " (" + strings.Join(columns, ", ") + ")"
+	return "CREATE INDEX " + sqltext.Quote(index) + " ON " + sqltext.Quote(table) + " (" + strings.Join(columns, ", ") +
+		")"
 }
 
 // Drop implements built.Server.

@@ -98,7 +98,8 @@ func (s *SumChange) Sentence(l units.Language) string {
 
 // sums is the table of what changed in the responses.
 func (c *Comparison) sums(l units.Language) cell.Table {
-	t := cell.Table{ID: "responses", Title: message.Label(l, "RESPONSE"), Note: message.Label(l, "what its mean is made of"),
+	t := cell.Table{ID: "responses", Title: message.Label(l, "RESPONSE"),
+		Note: message.Label(l, "what its mean is made of"),
 		Columns: []cell.Column{{Head: message.Label(l, "operation"), Left: true}, {Head: message.Label(l, "base")},
 			{Head: message.Label(l, "candidate")}, {Head: message.Label(l, "change"), Left: true, Wrap: true, Short: true}}}
 	for i := range c.Sums {

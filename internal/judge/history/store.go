@@ -100,18 +100,11 @@ func (s Store) Acknowledged() (all []Acknowledged, damaged []string, err error) 
 // errDamaged marks a line that can't be parsed.
 var errDamaged = errors.New("damaged")
 
-// OtherLoadError says that a series has runs of another load, with which an entry can't be compared.
-type OtherLoadError struct{ Series, Version string }
-
-// Error returns the error and what to do.
-func (e *OtherLoadError) Error() string {
-	return fmt.Sprintf("the runs of %s in the series %q have another load (operations, data, rates or phases), as compare would "+
-		"refuse; give these a series of their own with --series, or add them all the same with --anyway", e.Version,
-		e.Series)
-}
+// ErrOtherLoad says that a series has runs of another load, with which an entry can't be compared.
+var ErrOtherLoad = errors.New("the series has runs of another load (operations, data, rates or phases)")
 
 // Add appends an entry and creates the folder if necessary. It fails if one of the entry's runs is already in the
-// store and, unless anyway is true, with an *OtherLoadError if the last entry of its series in its environment has
+// store and, unless anyway is true, with ErrOtherLoad if the last entry of its series in its environment has
 // another load.
 func (s Store) Add(e Entry, anyway bool) error {
 	have, _, err := s.Entries()
@@ -121,7 +114,8 @@ func (s Store) Add(e Entry, anyway bool) error {
 	for _, h := range slices.Backward(have) {
 		if h.Series == e.Series && h.Environment == e.Environment {
 			if !anyway && h.Load != "" && e.Load != "" && h.Load != e.Load {
-				return &OtherLoadError{Series: e.Series, Version: h.Version}
+				return fmt.Errorf("%s: %w: %s; compare would refuse them: give the new runs a series of their own with --series, "+
+					"or add them all the same with --anyway", e.Series, ErrOtherLoad, h.Version)
 			}
 			break
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Setting formats the value of a server's setting: a size in binary units, such as "128MB" or "16384 × 8kB", as 128 MiB,
-// and a number of milliseconds, seconds or minutes ("300 × s") as a span. Other values are returned unchanged.
+// Setting formats the value of a server's setting: a size in binary units, such as "128MB" or "16384 × 8kB", as
+// 128 MiB, and a number of milliseconds, seconds or minutes ("300 × s") as a span. Other values are returned unchanged.
 func Setting(text string) string {
 	number, unit, times := strings.Cut(text, " × ")
 	if !times {
@@ -28,7 +28,8 @@ func Setting(text string) string {
 			return text
 		}
 	}
-	if size := map[string]int64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}[unit[digits:]]; size > 0 {
+	sizes := map[string]int64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+	if size := sizes[unit[digits:]]; size > 0 {
 		return Size(uint64(n * factor * size))
 	}
 	span := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "min": time.Minute}[unit]

@@ -52,6 +52,9 @@ func consoleBlocks(page string) (blocks [][]command) {
 // placeholder matches the addresses in the documentation that are replaced by those of servers.
 var placeholder = regexp.MustCompile(`(127\.0\.0\.1|localhost):(\d+)`)
 
+// placeholders of JMeter's properties
+var properties = regexp.MustCompile(`host=127\.0\.0\.1 -Jport=(\d+)`)
+
 // The configuration of the documentation's nginx and Tarantool.
 const (
 	shop   = "location / { error_page 405 =200 /index.html; try_files $uri /index.html; }\nlocation /orders { return 201; }"
@@ -139,6 +142,9 @@ func carsRouter(t *testing.T, get func(key string, start func(tb testserver.TB) 
 // toTestServers replaces the documentation's addresses.
 func toTestServers(t *testing.T, text string) string {
 	t.Helper()
+	text = properties.ReplaceAllStringFunc(text, func(found string) string {
+		return strings.ReplaceAll("host="+addressOf(t, properties.FindStringSubmatch(found)[1]), ":", " -Jport=")
+	})
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		if addr := addressOf(t, placeholder.FindStringSubmatch(found)[2]); addr != "" {
 			return addr
