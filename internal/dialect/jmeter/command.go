@@ -131,7 +131,11 @@ func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, err
 	if err != nil {
 		return nil, err
 	}
-	options := map[string]string{"jmx": string(text), "file": filepath.Base(e.o.Plan), "dir": absolute}
+	shown, secrets := veil(string(text))
+	options := map[string]string{"jmx": shown, "file": filepath.Base(e.o.Plan), "dir": absolute}
+	for name, value := range secrets {
+		options[propertyOption+name] = value
+	}
 	for name, value := range e.o.Props {
 		options[propertyOption+name] = value
 	}

@@ -83,11 +83,8 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 	for i, text := range p.Inspect {
 		p.Inspect[i] = s.inspected(text, p.Where.At("inspect", plan.Position{}))
 	}
-	for k, v := range p.Target.Options {
-		if secret.Name(k) {
-			p.Target.Options[k] = s.value(v, k, p.Where.At("target.options", plan.Position{}))
-		}
-	}
+	s.options(p.Target.Options, p.Where.At("target.options", plan.Position{}))
+	s.options(p.Scripts.Options, p.Scripts.At)
 	for w, at := range p.HTTPRequests() {
 		s.web(w, at)
 	}
@@ -111,9 +108,11 @@ func SecretValues(p *plan.Plan) (map[string]string, error) {
 	for _, text := range p.Inspect {
 		g.inspected(text)
 	}
-	for k, v := range p.Target.Options {
-		if secret.Name(k) {
-			g.add(k, v)
+	for _, options := range []map[string]string{p.Target.Options, p.Scripts.Options} {
+		for k, v := range options {
+			if secret.Name(k) {
+				g.add(k, v)
+			}
 		}
 	}
 	for w := range p.HTTPRequests() {
@@ -198,6 +197,15 @@ func (s *unhider) web(w *protocol.Web, at plan.Position) {
 		w.Body = []byte(escape(s.value(body, bodySecret, at), body))
 	}
 	s.pairs(w.Header, at)
+}
+
+// options restores the secrets among options.
+func (s *unhider) options(options map[string]string, at plan.Position) {
+	for k, v := range options {
+		if secret.Name(k) {
+			options[k] = s.value(v, k, at)
+		}
+	}
 }
 
 // pairs restores the secrets among headers.

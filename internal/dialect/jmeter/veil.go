@@ -1,0 +1,52 @@
+package jmeter
+
+import (
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+
+	"brunt/internal/base/lazyregexp"
+	"brunt/internal/base/secret"
+)
+
+// Where a test plan has secrets: the passwords of authorizations, proxies and databases, and arguments, headers and
+// cookies whose names say so.
+var (
+	passwords = lazyregexp.New(
+		`(<stringProp name="(?:Authorization\.password|HTTPSampler\.proxyPass|password)">)([^<]+)(</stringProp>)`)
+	named      = lazyregexp.New(`(?s)<elementProp\b[^>]*elementType="(?:HTTPArgument|Argument|Header|Cookie)".*?</elementProp>`)
+	namedTests = lazyregexp.New(
+		`(?s)<elementProp\b[^>]*?name="([^"]*)"|<stringProp name="(?:Argument|Header)\.name">([^<]*)</stringProp>`)
+	values = lazyregexp.New(`(<stringProp name="(?:(?:Argument|Header)\.value|Cookie\.value)">)([^<]+)(</stringProp>)`)
+)
+
+// veiled is the first part of the names of the properties that have the secrets of a plan.
+const veiled = "brunt.password"
+
+// veil replaces the secrets in a test plan by calls of __P, and returns them as properties. Line breaks stay where they
+// are. Values with variables or functions aren't secrets themselves.
+func veil(text string) (out string, properties map[string]string) {
+	properties = map[string]string{}
+	hide := func(of *regexp.Regexp, text string) string {
+		return of.ReplaceAllStringFunc(text, func(found string) string {
+			parts := of.FindStringSubmatch(found)
+			if strings.Contains(parts[2], "${") || strings.Contains(parts[2], "\n") {
+				return found
+			}
+			name := fmt.Sprint(veiled, len(properties)+1)
+			properties[name] = html.UnescapeString(parts[2])
+			return parts[1] + "${__P(" + name + ")}" + parts[3]
+		})
+	}
+	text = hide(passwords(), text)
+	text = named().ReplaceAllStringFunc(text, func(block string) string {
+		for _, found := range namedTests().FindAllStringSubmatch(block, -1) {
+			if secret.Name(html.UnescapeString(found[1] + found[2])) {
+				return hide(values(), block)
+			}
+		}
+		return block
+	})
+	return text, properties
+}

@@ -1,0 +1,29 @@
+package jmeter
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSecretsOfPlansAreVeiled: no password of a test plan is in the plan that a record keeps.
+func TestSecretsOfPlansAreVeiled(t *testing.T) {
+	const text = `<stringProp name="Authorization.password">T0p&amp;1</stringProp>
+		<stringProp name="password">T0p2</stringProp><stringProp name="HTTPSampler.proxyPass">T0p3</stringProp>
+		<elementProp name="Authorization" elementType="Header">
+		<stringProp name="Header.name">Authorization</stringProp>
+		<stringProp name="Header.value">Bearer T0p4</stringProp></elementProp>
+		<elementProp name="password" elementType="HTTPArgument"><boolProp name="HTTPArgument.always_encode">true</boolProp>
+		<stringProp name="Argument.value">T0p5</stringProp><stringProp name="Argument.name">password</stringProp></elementProp>
+		<elementProp name="SESSION" elementType="Cookie"><stringProp name="Cookie.value">T0p6</stringProp></elementProp>
+		<elementProp name="user" elementType="HTTPArgument"><stringProp name="Argument.value">bob</stringProp>
+		<stringProp name="Argument.name">user</stringProp></elementProp>
+		<stringProp name="password">${password}</stringProp>`
+	out, properties := veil(text)
+	if strings.Contains(out, "T0p") || len(properties) != 6 || properties["brunt.password1"] != "T0p&1" {
+		t.Errorf("properties %q of\n%s", properties, out)
+	}
+	if !strings.Contains(out, ">bob<") || !strings.Contains(out, "${password}") ||
+		strings.Count(out, "\n") != strings.Count(text, "\n") {
+		t.Errorf("what is no secret has changed:\n%s", out)
+	}
+}
