@@ -122,7 +122,7 @@ func TestInspectAndAdvise(t *testing.T) {
 	}
 	do(exitcode.BadPlan, "advise", bundle)
 	do(exitcode.BadPlan, "advise", "--inspect", "pg="+dsn, bundle, "--apply")
-	do(exitcode.BadPlan, "run", plan, "--inspect", "mysql=x")
+	do(exitcode.BadPlan, "run", plan, "--inspect", "oracle=x")
 	do(exitcode.Unreachable, "run", plan, "--inspect", "pg=postgres://brunt:s3cretword@127.0.0.1:1/x", "--no-teardown",
 		"--results", filepath.Join(dir, "nothing"))
 	if left, _ := filepath.Glob(filepath.Join(dir, "nothing", "*")); len(left) > 0 {

@@ -130,8 +130,8 @@ func TestConvertedPlansSendTheSame(t *testing.T) {
 			"-p", "recordcount=300", "-p", "randomseed=7", "-p", "load.pipeline=1", "--quiet"}},
 		{web, "", []string{"cook", "-qps", "200", "-concurrency", "1", "-totalRequests", "60", "-data", "x",
 			"-method", "POST", "-quiet", address + "a"}},
-		{web, "", []string{"hey", "-n", "40", "-c", "1", "-m", "POST", "-d", "x", "--no-record", address + "a"}},
-		{web, "", []string{"ab", "-n", "40", "-c", "1", "--no-record", address + "a"}},
+		{web, "", []string{"hey", "-n", "60", "-c", "1", "-m", "POST", "-d", "x", "--no-record", address + "a"}},
+		{web, "", []string{"ab", "-n", "60", "-c", "1", "--no-record", address + "a"}},
 		{web, "", []string{"http", "-n", "60", "-c", "1", "--quiet", address + "a", address + "b"}},
 	} {
 		t.Run(strings.Join(c.line[:2], " "), func(t *testing.T) {
