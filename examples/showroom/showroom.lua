@@ -52,5 +52,5 @@ function car_index()
     return true
 end
 
-box.schema.user.grant('guest', 'read,write,execute', 'universe', nil, {if_not_exists = true})
+box.schema.user.grant('guest', 'read,write,execute,create,alter', 'universe', nil, {if_not_exists = true})
 print('ready')
