@@ -218,7 +218,7 @@ func TestScriptProblems(t *testing.T) {
 	op := plan.Operation{Name: "a", Weight: 1, Script: "run"}
 	for want, p := range map[string]*plan.Plan{
 		`operation "a", line 1, column 2: "run" is unknown`:                                                  {Scripts: plan.Scripts{Language: "stepping"}},
-		`the language of scripts "none" is unknown; this program has stepping`:                               {Scripts: plan.Scripts{Language: "none"}},
+		`the language of scripts "none" is unknown; this program has patiently, stepping`:                    {Scripts: plan.Scripts{Language: "none"}},
 		`operation "a" is a script, and the plan doesn't say in which language; add scripts with a language`: {},
 	} {
 		p.Operations = []plan.Operation{op}
