@@ -43,7 +43,8 @@ func TestFunctionThatComputes(t *testing.T) {
 	}
 	got := summary("x", p)
 	for _, f := range got.Functions {
-		if strings.HasSuffix(f.Name, "profile.busy") && f.With > 0.3 {
+		// Under the race detector, whose functions have no callers, those of crc32 are seen.
+		if (strings.HasSuffix(f.Name, "profile.busy") || strings.Contains(f.Name, "crc32.")) && f.With > 0.1 {
 			return
 		}
 	}
