@@ -32,7 +32,6 @@ type exchange struct {
 	part      *result // of the request in flight
 	hops      int     // redirects so far
 	resources []*url.URL
-	seen      map[string]bool
 	inPage    bool // the request in flight is for a resource of the page
 	args      [2]gen.Value
 }

@@ -30,8 +30,6 @@ type jdbcRequest struct {
 	params  []text
 	kinds   []gen.Kind
 	names   text
-	request int
-	args    []gen.Value
 }
 
 // jdbc compiles a JDBC Request.

@@ -80,7 +80,6 @@ type group struct {
 	onError  string        // continue, startnextloop, stopthread, stoptest, stoptestnow
 	sameUser bool
 	root     *node
-	users    []*userParameters
 	counters []*counterConfig
 }
 
@@ -186,7 +185,6 @@ type Program struct {
 	samplers   []*sampler
 	operations []operation
 	variables  [][2]text // user defined variables, in order
-	cleared    []*Element
 	protocol   string
 	roams      bool   // requests say where they go
 	origin     string // if not: scheme://host:port
@@ -255,12 +253,9 @@ type thread struct {
 	label    string // of the current sampler
 	previous *result
 	csvRows  map[string][]string
-	cookies  *jar
 	cache    map[string]cached
-	lastAuth string
 	loops    int
 	spins    int
-	pause    time.Duration
 	startAt  time.Time
 	endAt    time.Time // of the scheduler
 	own      map[any]any

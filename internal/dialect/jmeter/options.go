@@ -20,7 +20,6 @@ type Options struct {
 	Force     bool // -f
 	Help      bool
 	Version   bool
-	quiet     bool
 	propFiles []string
 }
 

@@ -130,7 +130,6 @@ func parseXML(text []byte) (*xmlNode, error) {
 	root := &xmlNode{}
 	stack := []*xmlNode{root}
 	for {
-		line, _ := d.InputPos()
 		token, err := d.Token()
 		if err == io.EOF && len(stack) == 1 {
 			break
@@ -141,7 +140,7 @@ func parseXML(text []byte) (*xmlNode, error) {
 		top := stack[len(stack)-1]
 		switch t := token.(type) {
 		case xml.StartElement:
-			line, _ = d.InputPos()
+			line, _ := d.InputPos()
 			n := &xmlNode{tag: t.Name.Local, line: line, attrs: map[string]string{}}
 			for _, a := range t.Attr {
 				n.attrs[a.Name.Local] = a.Value

@@ -63,10 +63,9 @@ func (f *files) read(name string) ([]byte, error) {
 
 // rows are the rows of a file that several read in turn.
 type rows struct {
-	mu   sync.Mutex
-	all  [][]string
-	at   int
-	done bool
+	mu  sync.Mutex
+	all [][]string
+	at  int
 }
 
 // next returns the next row, from the first again after the last; nil if there is none.

@@ -59,7 +59,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("can't open %s: %w", path, errors.Unwrap(err))
 	}
 	defer f.Close()
-	in := io.Reader(f)
+	var in io.Reader
 	head := make([]byte, 2)
 	if n, _ := io.ReadFull(f, head); n == 2 && head[0] == 0x1f && head[1] == 0x8b {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {

@@ -19,7 +19,6 @@ import (
 type Config struct {
 	reader
 	root    *yaml.Node
-	folder  string // of relative paths: the working directory
 	ammo    string // the list that is named on the command line
 	streams []*stream
 

@@ -32,8 +32,8 @@ func parseStat(data []byte) (st stat, ok bool) {
 	if end < 0 {
 		return st, false
 	}
-	f := bytes.Fields(data[end+1:]) // from field 3 on
-	const state, parent, start = 3 - 3, 4 - 3, 22 - 3
+	f := bytes.Fields(data[end+1:])       // from field 3 on
+	const state, parent, start = 0, 1, 19 // fields 3, 4 and 22
 	if len(f) <= start || len(f[state]) != 1 {
 		return st, false
 	}

@@ -8,11 +8,15 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"brunt/internal/measure"
 )
+
+// spun is how often the process that computes went round.
+var spun atomic.Uint64
 
 // helperVariable makes the test's program a server of some kind.
 const helperVariable = "BRUNT_PROCESS_HELPER"
@@ -35,7 +39,8 @@ func serve(kind string) {
 	if kind == "spin" {
 		go func() {
 			runtime.LockOSThread()
-			for {
+			for n := uint64(0); ; n++ {
+				spun.Store(n)
 			}
 		}()
 	}

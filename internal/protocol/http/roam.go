@@ -74,7 +74,7 @@ func (c *roamer) reach(ctx context.Context, to origin) (*blocking.Conn, int64, *
 	began := time.Now()
 	t := c.target
 	t.Address = to.address
-	driver := c.driver
+	var driver *Driver
 	if to.scheme == "https" {
 		driver = NewSecure()
 		t.Options = nil // plain

@@ -82,8 +82,9 @@ func ParseWay(resolve []string, via, announce string) (*Way, error) {
 // parseResolve parses host:port:address, in which IPv6 addresses are in brackets.
 func parseResolve(text string) (from, to string, err error) {
 	wrong := fmt.Errorf("%q isn't of the form host:port:address, such as shop.example:443:127.0.0.1", text)
-	host, rest, ok := strings.Cut(text, ":")
+	host, rest, _ := strings.Cut(text, ":")
 	if strings.HasPrefix(text, "[") {
+		var ok bool
 		if host, rest, ok = strings.Cut(text[1:], "]:"); !ok {
 			return "", "", wrong
 		}
