@@ -18,6 +18,7 @@ package dynamodb
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -79,6 +80,9 @@ func (d *Driver) open(ctx context.Context, t protocol.Target) (*conn, *protocol.
 		credentials: aws.Credentials{AccessKeyID: t.User, SecretAccessKey: t.Password},
 		client: &http.Client{Transport: &http.Transport{
 			MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, DisableCompression: true, TLSClientConfig: t.TLS,
+			DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+				return socket.Dial(socket.With(ctx, t.Way), address)
+			},
 		}},
 	}
 	if t.TLS != nil {

@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
+	"brunt/internal/protocol/socket"
 	"brunt/test/testserver"
 )
 
@@ -107,6 +108,16 @@ func TestRefusals(t *testing.T) {
 	protocoltest.Refusals(t, New(), protocol.Target{User: "a", Password: "falsches"},
 		protocoltest.Refusal{Target: key, Class: protocol.Connect, Want: "check access key"},
 		protocoltest.Refusal{Target: nobody, Class: protocol.Client, Want: "no credentials"})
+}
+
+// A service may be reached at another address than the one that requests name.
+func TestReplacedAddress(t *testing.T) {
+	target := local(t)
+	target.Way = &socket.Way{Resolve: map[string]string{"dynamodb.example:80": target.Address}}
+	target.Address = "dynamodb.example:80"
+	if info, err := New().Describe(t.Context(), target); err != nil || info.Product != "DynamoDB" {
+		t.Errorf("got %+v, %v", info, err)
+	}
 }
 
 func TestDescribe(t *testing.T) {
