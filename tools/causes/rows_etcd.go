@@ -4,23 +4,33 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
-	"os"
-	"os/exec"
+	"net/http"
 	"strings"
 
+	"brunt/internal/protocol"
 	"brunt/test/testserver"
 )
 
-// etcdctl runs etcdctl at the row's member.
-func (sc *scene) etcdctl(ctx context.Context, words ...string) error {
-	cmd := exec.CommandContext(ctx, "etcdctl", append([]string{"--endpoints", sc.server.Addr}, words...)...)
-	cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("etcdctl %s: %w: %s", words[0], err, out)
+// etcdAsk sends a request in JSON to the row's member.
+func (sc *scene) etcdAsk(ctx context.Context, path, body string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+sc.server.Addr+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("etcd: %s: %s", path, answer.Status)
 	}
 	return nil
 }
+
+func base64Of(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
 // etcdRow is a row of etcd. settings are flags of its server; rows with the same ones share it.
 func etcdRow(cause, planted string, want []string, queries string, rate int, settings ...string) row {
@@ -43,7 +53,8 @@ func etcdRows() []row {
 		get+commandsOf("list", "get, big, --prefix", "", 1), 40)
 	large.Prepare = func(sc *scene) (func(), error) {
 		for k := range 200 {
-			if err := sc.etcdctl(context.Background(), "put", fmt.Sprint("big", k), strings.Repeat("x", 1000)); err != nil {
+			body := fmt.Sprintf(`{"key":%q,"value":%q}`, base64Of(fmt.Sprint("big", k)), base64Of(strings.Repeat("x", 1000)))
+			if err := sc.etcdAsk(context.Background(), "/v3/kv/put", body); err != nil {
 				return nil, err
 			}
 		}
@@ -52,7 +63,8 @@ func etcdRows() []row {
 	defrag := etcdRow("defrag", "the member is defragmented during the load", []string{"defrag"}, get+put, 50)
 	defrag.During = func(ctx context.Context, sc *scene) {
 		if sc.underWay(ctx) {
-			_ = sc.etcdctl(ctx, "defrag")
+			protocol.Sleep(ctx, plantAfter)
+			_ = sc.etcdAsk(ctx, "/v3/maintenance/defragment", "{}")
 		}
 	}
 	return []row{

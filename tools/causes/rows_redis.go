@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"time"
 
 	"brunt/internal/protocol"
 	"brunt/test/testserver"
@@ -19,6 +20,9 @@ func (sc *scene) redisCLI(words ...string) error {
 	}
 	return nil
 }
+
+// plantAfter is how long after the record has begun a cause is planted: the first look at the server must be before.
+const plantAfter = time.Second
 
 // commandsOf is the YAML of a command as a query.
 func commandsOf(name, words, params string, weight int) string {
@@ -85,6 +89,7 @@ func redisRows() []row {
 		replica := testserver.Redis(sc.tb)
 		other := *sc
 		other.server = replica
+		protocol.Sleep(ctx, plantAfter)
 		_ = other.redisCLI("replicaof", sc.server.Host, fmt.Sprint(sc.server.Port))
 		protocol.Sleep(ctx, sc.length)
 		_ = other.redisCLI("replicaof", "no", "one")

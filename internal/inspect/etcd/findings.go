@@ -28,8 +28,8 @@ const (
 
 // The thresholds of the findings.
 const (
-	slowFsyncNs     = 10e6 // mean
-	slowCommitNs    = 25e6
+	slowFsyncNs     = 10e6  // mean
+	slowCommitNs    = 100e6 // etcd commits every 100 ms, beside requests
 	leastFsyncs     = 20
 	followerTimes   = 3 // as much as the other members
 	starvedThreads  = 1 // that wait for a core

@@ -178,6 +178,12 @@ func (m *member) snapshot(ctx context.Context) error {
 // Begin implements inspect.Inspector. It finds the other members. Those that can't be asked are left out.
 func (i *Inspector) Begin(ctx context.Context) error {
 	i.expand(ctx)
+	var status struct {
+		Version string `json:"version"`
+	}
+	if i.members[0].ask(ctx, "/v3/maintenance/status", "{}", &status) == nil { // before anything is counted
+		i.version = status.Version
+	}
 	errs := i.each(func(m *member) error { return m.begin(ctx) })
 	var kept []*member
 	for k, m := range i.members {
@@ -191,12 +197,6 @@ func (i *Inspector) Begin(ctx context.Context) error {
 		return errs[0]
 	}
 	i.members = kept
-	var status struct {
-		Version string `json:"version"`
-	}
-	if kept[0].ask(ctx, "/v3/maintenance/status", "{}", &status) == nil {
-		i.version = status.Version
-	}
 	return nil
 }
 
