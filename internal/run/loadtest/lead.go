@@ -289,7 +289,7 @@ func (d *leading) workers() string { return filepath.Join(d.dir, record.WorkersF
 
 // discard removes the workers' bundles and, if its path was not given, the folder of the record.
 func (d *leading) discard() error {
-	err := os.RemoveAll(d.workers())
+	err := d.c.Discard()
 	if d.l.Record.Dir == "" {
 		err = errors.Join(err, os.Remove(d.dir))
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -629,6 +630,15 @@ func (c *Coordinator) await(in *inbox, at int64, f func(line, packed []byte) err
 
 // folder returns the folder into which a worker's bundle is received.
 func (c *Coordinator) folder(worker int) string { return c.members[worker].inbox.folder() }
+
+// Discard removes the received bundles.
+func (c *Coordinator) Discard() error {
+	err := os.RemoveAll(c.o.Dir)
+	for k := range c.members {
+		err = errors.Join(err, os.RemoveAll(c.folder(k))) // it may have been moved
+	}
+	return err
+}
 
 // Bundles opens the received bundles of all workers. They have the state in which each worker became ready.
 func (c *Coordinator) Bundles() (parts []*record.Recorded, err error) {

@@ -24,6 +24,7 @@ type inbox struct {
 	mu       sync.Mutex
 	home     string    // folder of the bundle
 	moved    bool      // home is a temporary folder, since the disk of the other one is full
+	told     bool      // the user knows that
 	lines    int       // number of intervals that have been received
 	readable int64     // bytes of the received intervals that the live view may read
 	passed   int64     // bytes of these that the live view has read
@@ -41,6 +42,17 @@ func (in *inbox) open(folder string, budget *atomic.Int64) {
 func (in *inbox) folder() string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	return in.home
+}
+
+// leaves returns where the bundle has been moved to, once; "" if it hasn't.
+func (in *inbox) leaves() string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.moved || in.told {
+		return ""
+	}
+	in.told = true
 	return in.home
 }
 

@@ -254,6 +254,9 @@ func (m *member) complain(c *Coordinator, err error) {
 	if why != "" && why != m.unstored {
 		c.tell("worker %s: %s", m.name(), why)
 	}
+	if folder := m.inbox.leaves(); folder != "" {
+		c.tell("worker %s: there is no room for its bundle, which goes to %s", m.name(), folder)
+	}
 	m.unstored = why
 }
 

@@ -91,7 +91,7 @@ func (t *destination) complete(a *bind.Args, p *plan.Plan) {
 		a.Failf("the target: %v", err)
 		return
 	}
-	t.Driver, t.Protocol = d.Open(), d.Name()
+	t.Driver, t.Protocol, t.Embedded = d.Open(), d.Name(), d.Embedded
 	if t.Targets, err = target.Targets(p); err != nil {
 		a.Failf("the target: %v", err)
 		return

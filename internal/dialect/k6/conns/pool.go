@@ -24,6 +24,7 @@ type Target struct {
 	Targets  []protocol.Target
 	Policy   balance.Policy // chooses the address of a new connection; nil: in turn
 	Most     int            // connections open at once; 0 means no limit
+	Embedded bool           // inside brunt: addresses are paths
 }
 
 // Pool is the connections of all virtual users to one target. It is safe for concurrent use.
@@ -67,6 +68,9 @@ func New(s *session.Session, t Target) *Pool {
 		t.Policy = balance.RoundRobin(len(t.Targets))
 	}
 	p := &Pool{Target: t, placed: s.PlaceTarget, open: map[*Link]bool{}, backoff: engine.NewBackoff(s.Seed(), 0)}
+	if t.Embedded {
+		p.placed = func(t protocol.Target) (protocol.Target, *protocol.Error) { return t, nil }
+	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	for i := range t.Targets {
 		p.numbers = append(p.numbers, s.Address(t.Protocol, t.Targets[i].Address))

@@ -15,6 +15,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/plan/planfile"
+	"brunt/internal/protocol/protocols"
 	"brunt/internal/record"
 	"brunt/internal/run/runner"
 	"brunt/internal/server/target"
@@ -83,10 +84,8 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 			s.Uses(data)
 		}
 	}
-	for i, address := range p.Target.Addresses {
-		if p.Target.Addresses[i], err = s.Place(address); err != nil {
-			return nil, &target.UsageError{Err: err}
-		}
+	if err := place(s, p); err != nil {
+		return nil, &target.UsageError{Err: err}
 	}
 	g := &engineSink{told: n.Interval}
 	r, err := runner.Open(ctx, p, runner.Options{
@@ -107,6 +106,21 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 		return nil, err
 	}
 	return r.Record, r.Finish()
+}
+
+// place applies the script's options about addresses to a plan's target.
+func place(s *session.Session, p *plan.Plan) error {
+	if err := target.Unfold(p); err != nil || protocols.Of(p.Target.Protocol).Embedded {
+		return err
+	}
+	for i, address := range p.Target.Addresses {
+		placed, err := s.Place(address)
+		if err != nil {
+			return err
+		}
+		p.Target.Addresses[i] = placed
+	}
+	return nil
 }
 
 // after returns a channel that is closed once the grace period after the end of ctx is over.

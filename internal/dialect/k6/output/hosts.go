@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
+	"time"
 
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/lib/types"
@@ -23,9 +25,12 @@ func placeOf(o *lib.Options) func(address string) (string, error) {
 		if o.LocalIPs.Valid {
 			return "", fmt.Errorf("connections of brunt's modules can't be made from the addresses of localIPs: remove the option")
 		}
+		if strings.HasPrefix(address, "/") {
+			return address, nil // a Unix socket
+		}
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
-			return address, nil // not an address of a network
+			host, port = strings.Trim(address, "[]"), "" // the protocol's port
 		}
 		ip := net.ParseIP(host)
 		if trie := o.BlockedHostnames.Trie; trie != nil && ip == nil {
@@ -38,7 +43,9 @@ func placeOf(o *lib.Options) func(address string) (string, error) {
 			if to.Port != 0 {
 				port = strconv.Itoa(to.Port)
 			}
-			address = net.JoinHostPort(ip.String(), port)
+			if address = ip.String(); port != "" {
+				address = net.JoinHostPort(address, port)
+			}
 		}
 		return address, allowed(o.BlacklistIPs, host, ip)
 	}
@@ -55,6 +62,9 @@ func configured(hosts *types.Hosts, address, host string) *types.Host {
 	return hosts.Match(host)
 }
 
+// lookupTimeout is how long the addresses of a name may take.
+const lookupTimeout = 10 * time.Second
+
 // allowed refuses addresses of blacklistIPs. ip is nil if the host is a name, of which no address may be in the list.
 func allowed(forbidden []*lib.IPNet, host string, ip net.IP) error {
 	if len(forbidden) == 0 {
@@ -63,7 +73,9 @@ func allowed(forbidden []*lib.IPNet, host string, ip net.IP) error {
 	all := []net.IP{ip}
 	if ip == nil {
 		var err error
-		if all, err = net.DefaultResolver.LookupIP(context.Background(), "ip", host); err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
+		defer cancel()
+		if all, err = net.DefaultResolver.LookupIP(ctx, "ip", host); err != nil {
 			return err
 		}
 	}

@@ -136,7 +136,8 @@ func (j *job) meet(ctx context.Context, at plan.Target, most int) error {
 	if err != nil {
 		return err
 	}
-	j.pool = conns.New(j.session, conns.Target{Protocol: d.Name(), Driver: d.Open(), Targets: targets, Most: most})
+	j.pool = conns.New(j.session, conns.Target{Protocol: d.Name(), Driver: d.Open(), Targets: targets, Most: most,
+		Embedded: d.Embedded})
 	j.session.AtEnd(j.Close)
 	j.bySQL = map[string]int{}
 	for i := range j.plan.Operations {

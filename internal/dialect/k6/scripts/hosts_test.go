@@ -26,6 +26,8 @@ func TestOptionsAboutAddresses(t *testing.T) {
 	tarantool := `import tarantool from "k6/x/tarantool";
 		const db = tarantool.connect("%s", {user: "` + lua.User + `", pass: "` + lua.Password + `"});
 		export default function () { tarantool.call(db, "one", []); }`
+	const embedded = `import brunt from "k6/x/brunt"; const db = brunt.open("sqlite::memory:");
+		export default function () { db.query("SELECT 1"); }`
 	const native = `export default function () {}`
 	const scenario = `scenarios: {a: {executor: "brunt-native", plan: "target: {protocol: redis, addresses: ['%s']}\n` +
 		`queries: [{name: ping, command: [PING]}]\nload: [{constant: {rate: 10, duration: 1s}}]\n"}}`
@@ -42,6 +44,13 @@ func TestOptionsAboutAddresses(t *testing.T) {
 		{"blacklisted", `blacklistIPs: ["127.0.0.0/8"]`, fmt.Sprintf(opened, pg.Addr), "in blacklistIPs", false},
 		{"blacklisted by name", `blacklistIPs: ["127.0.0.0/8", "::1/128"]`, fmt.Sprintf(opened, "localhost:"+pgPort),
 			"in blacklistIPs", false},
+		{"hosts without a port, of a URL", `hosts: {"db.example": "127.0.0.1"}`, strings.Replace(fmt.Sprintf(opened,
+			"db.example:"+pgPort), "pg://", "postgres://", 1), "", true},
+		{"blocked, without a port", `blockHostnames: ["localhost"]`, fmt.Sprintf(opened, "localhost"),
+			"blocked by blockHostnames", false},
+		{"plan, blacklisted by a URL", strings.Replace(fmt.Sprintf(scenario, "redis://"+server.Addr), "protocol: redis, ", "",
+			1) + `, blacklistIPs: ["127.0.0.0/8"]`, native, "in blacklistIPs", false},
+		{"embedded", `blacklistIPs: ["127.0.0.0/8"]`, embedded, "", true},
 		{"plan", fmt.Sprintf(scenario, "db.example:1") + `, hosts: {"db.example:1": "` + server.Addr + `"}`, native, "",
 			true},
 		{"plan, blacklisted", fmt.Sprintf(scenario, server.Addr) + `, blacklistIPs: ["127.0.0.0/8"]`, native,

@@ -95,7 +95,7 @@ func (s *Session) Place(address string) (string, error) {
 	return (*place)(address)
 }
 
-// PlaceTarget is Place for the address of a target. Its error is one of the driver's class for what can't be sent.
+// PlaceTarget is Place for the address of a target. Its error is of the class client.
 func (s *Session) PlaceTarget(t protocol.Target) (protocol.Target, *protocol.Error) {
 	address, err := s.Place(t.Address)
 	if err != nil {
