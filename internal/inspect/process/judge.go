@@ -29,7 +29,8 @@ const (
 	threadOfAll   = 0.5  // of the CPU and queue of all threads
 	queuedCores   = 1.0  // threads
 	queuedTimes   = 2.0  // as much as on CPU
-	allCores      = 0.8  // of the cores in use
+	allCores      = 0.8  // of the cores in use, and threads that wait for one
+	wholeMachine  = 0.9  // of the cores in use, whether or not threads wait: a runtime may have no more threads than cores
 	leastInFlight = 2.0  // requests
 	insideShare   = 0.3  // of the requests in flight
 )
@@ -88,11 +89,14 @@ func quota(p *record.Process) *record.Finding {
 		return nil
 	}
 	return finding(p, FindQuota, share, message.New("find.process-quota", message.Share("share", min(share, 1)),
-		message.Share("cpu", p.OnCPU)), message.New("find.process-quota.advice"))
+		message.Number("cpu", p.OnCPU)), message.New("find.process-quota.advice"))
 }
 
 // queued reports whether threads wait for a core so much that there are too few of them.
 func queued(p *record.Process) bool {
+	if p.Cores > 0 && p.OnCPU >= wholeMachine*p.Cores {
+		return true
+	}
 	return p.Queued >= queuedCores && (p.Queued >= queuedTimes*p.OnCPU || p.OnCPU >= allCores*p.Cores)
 }
 
@@ -107,7 +111,7 @@ func taken(p *record.Process) *record.Finding {
 		return nil
 	}
 	return finding(p, FindTaken, p.Queued/max(p.Queued+p.OnCPU, 1), message.New("find.process-taken",
-		message.Share("queue", p.Queued), message.Share("cpu", p.OnCPU), message.Number("others", p.OthersCPU),
+		message.Number("queue", p.Queued), message.Number("cpu", p.OnCPU), message.Number("others", p.OthersCPU),
 		message.Number("cores", p.Cores)), message.New("find.process-taken.advice"))
 }
 
@@ -141,6 +145,6 @@ func waits(p *record.Process, inFlight float64) *record.Finding {
 		return nil
 	}
 	return finding(p, FindWaits, 1-work/inFlight, message.New("find.process-waits", message.Number("requests", inFlight),
-		message.Share("cpu", p.OnCPU), message.Share("queue", p.Queued), message.Share("disk", p.InDisk)),
+		message.Number("cpu", p.OnCPU), message.Number("queue", p.Queued), message.Number("disk", p.InDisk)),
 		message.New("find.process-waits.advice"))
 }

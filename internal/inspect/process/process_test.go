@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 // tree writes a folder like /proc, with the texts of its files by path.
@@ -201,6 +202,9 @@ func TestTestsInOrder(t *testing.T) {
 			FindTaken, ""},
 		{"MariaDB", record.Process{OnCPU: .69, Queued: 3.29, OthersCPU: .5, Threads: thread(.2, .8)}, 4, FindCores, "3.29"},
 		{"all cores", record.Process{OnCPU: 1.9, Queued: 1.1, OthersCPU: .1, Threads: thread(.5, .4)}, 4, FindCores, ""},
+		{"all cores, and a runtime with as many threads", record.Process{OnCPU: 1.95, Queued: .18, Threads: thread(.5, .05)}, 16,
+			FindCores, "1.95"},
+		{"half of the cores", record.Process{OnCPU: 1, Queued: .1, Threads: thread(.3, .05)}, 16, FindWaits, "1.00 of its threads"},
 		{"a lock", record.Process{OnCPU: .06, Queued: .16, Threads: thread(.06, .16)}, 4.2, FindWaits, "4.20"},
 		{"one slow request", record.Process{OnCPU: .06, Queued: .16, Threads: thread(.06, .16)}, 1, "", ""},
 	} {
@@ -210,6 +214,9 @@ func TestTestsInOrder(t *testing.T) {
 			got, text := "", ""
 			if all := judge(&c.p, c.inFlight); len(all) > 0 {
 				got, text = all[0].ID, all[0].Evidence.String()
+				if faults := message.Faults([]message.Message{all[0].Evidence, all[0].Advice}); len(faults) > 0 {
+					t.Errorf("faults %q", faults)
+				}
 			}
 			if got != c.want || !strings.Contains(text, c.says) {
 				t.Errorf("%q: %s, want %q: %s", got, text, c.want, c.says)
