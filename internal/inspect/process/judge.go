@@ -30,7 +30,7 @@ const (
 	queuedCores   = 1.0  // threads
 	queuedTimes   = 2.0  // as much as on CPU
 	allCores      = 0.8  // of the cores in use, and threads that wait for one
-	wholeMachine  = 0.9  // of the cores in use, whether or not threads wait: a runtime may have no more threads than cores
+	wholeMachine  = 0.9  // of the cores in use, even if no thread waits: a runtime may have as many threads as cores
 	leastInFlight = 2.0  // requests
 	insideShare   = 0.3  // of the requests in flight
 )

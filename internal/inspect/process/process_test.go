@@ -202,9 +202,10 @@ func TestTestsInOrder(t *testing.T) {
 			FindTaken, ""},
 		{"MariaDB", record.Process{OnCPU: .69, Queued: 3.29, OthersCPU: .5, Threads: thread(.2, .8)}, 4, FindCores, "3.29"},
 		{"all cores", record.Process{OnCPU: 1.9, Queued: 1.1, OthersCPU: .1, Threads: thread(.5, .4)}, 4, FindCores, ""},
-		{"all cores, and a runtime with as many threads", record.Process{OnCPU: 1.95, Queued: .18, Threads: thread(.5, .05)}, 16,
-			FindCores, "1.95"},
-		{"half of the cores", record.Process{OnCPU: 1, Queued: .1, Threads: thread(.3, .05)}, 16, FindWaits, "1.00 of its threads"},
+		{"all cores, and a runtime with as many threads",
+			record.Process{OnCPU: 1.95, Queued: .18, Threads: thread(.5, .05)}, 16, FindCores, "1.95"},
+		{"half of the cores", record.Process{OnCPU: 1, Queued: .1, Threads: thread(.3, .05)}, 16, FindWaits,
+			"1.00 of its threads"},
 		{"a lock", record.Process{OnCPU: .06, Queued: .16, Threads: thread(.06, .16)}, 4.2, FindWaits, "4.20"},
 		{"one slow request", record.Process{OnCPU: .06, Queued: .16, Threads: thread(.06, .16)}, 1, "", ""},
 	} {
