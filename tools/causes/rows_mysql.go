@@ -105,7 +105,7 @@ func mysqlRows() []row {
       - sql: update book set price = price + 1 where id = 1
       - sql: select 1
         think: 5ms
-`+openLoad(16, 150), mariaBooks, mariaAnalyzed),
+`+randomLoad(16, 150), mariaBooks, mariaAnalyzed),
 		mysqlRow("deadlocks", "two transactions update two rows in opposite orders", []string{"deadlocks"},
 			`transactions:
   - name: there
@@ -118,7 +118,7 @@ func mysqlRows() []row {
       - sql: update book set price = price + 1 where id = 2
       - sql: update book set price = price + 1 where id = 1
         think: 5ms
-`+openLoad(8, 60), mariaBooks, mariaAnalyzed),
+`+randomLoad(8, 60), mariaBooks, mariaAnalyzed),
 		idle, metadata, full,
 		mysqlRow("cache-misses", "statements read rows of a table that is 10 times the buffer pool (24 MB)",
 			[]string{"cache-misses"},

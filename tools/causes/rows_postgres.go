@@ -57,6 +57,11 @@ func openLoad(sessions, rate int) string {
 	return fmt.Sprintf("sessions: %d\nload:\n  - constant: {rate: %d, duration: {length}}\n", sessions, rate)
 }
 
+// randomLoad is openLoad with random arrivals (Poisson), of which some come at once.
+func randomLoad(sessions, rate int) string {
+	return strings.Replace(openLoad(sessions, rate), "rate:", "arrivals: poisson, rate:", 1)
+}
+
 // query is the YAML of a query with its parameters.
 func query(name, sql, params string) string {
 	return fmt.Sprintf("  - name: %s\n    sql: %s\n    params: [%s]\n", name, sql, params)
@@ -101,7 +106,7 @@ func postgresRows() []row {
       - sql: update counter set n = n + 1 where id = 1
       - sql: select 1
         think: 5ms
-`+openLoad(16, 150), "create table counter (id int primary key, n int)", "insert into counter values (1, 0)", analyzed),
+`+randomLoad(16, 150), "create table counter (id int primary key, n int)", "insert into counter values (1, 0)", analyzed),
 		postgresRow("foreign-key", "rows are deleted to which another table refers without an index",
 			[]string{"foreign-key-index"},
 			"queries:\n"+query("leave", "delete from customer where id = $1",
