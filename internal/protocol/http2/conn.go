@@ -60,6 +60,7 @@ type Conn struct {
 
 	handler          Handler
 	out              *Output // frames of the request being encoded
+	whole            []byte  // its header block, if it has further fields
 	nextStream       uint32
 	initialWindow    int64 // of each stream that we send on, in bytes
 	connectionWindow int64 // current send window of the connection, in bytes
@@ -81,7 +82,7 @@ type Conn struct {
 
 // headerBlock is what a connection knows of header blocks.
 type headerBlock struct {
-	block   []byte // part of a header block that comes in several frames
+	block   []byte // part of an answer's header block, which comes in several frames
 	inBlock uint32 // the stream of that block; 0: none
 	ending  bool   // that block ends the stream
 
@@ -136,8 +137,8 @@ func (c *Conn) Append(dst []byte, list int, fields, body []byte) []byte {
 	s := c.begin()
 	block := c.Headers.Block(list)
 	if len(fields) > 0 {
-		c.block = append(append(c.block[:0], block...), fields...)
-		block = c.block
+		c.whole = append(append(c.whole[:0], block...), fields...)
+		block = c.whole
 	}
 	first := block[:min(len(block), c.frameLimit)]
 	c.out.WriteHeaders(http2.HeadersFrameParam{StreamID: s.ID, BlockFragment: first,

@@ -91,6 +91,24 @@ func TestBodiesWaitForTheWindows(t *testing.T) {
 	}
 }
 
+// A request may be encoded while the headers of an answer have arrived in part.
+func TestARequestBetweenPartsOfHeaders(t *testing.T) {
+	c, h := opened()
+	c.Append(nil, 0, nil, nil)
+	var reply protocol.Reply
+	if _, done, _ := c.Scan(frameOf(http2.FrameHeaders, http2.FlagHeadersEndStream, 1, []byte{0x88}), &reply, ""); done {
+		t.Fatal("done")
+	}
+	c.Append(nil, 0, AppendField(nil, "k", []byte("value")), nil)
+	rest := frameOf(http2.FrameContinuation, http2.FlagHeadersEndHeaders, 1, []byte{0x89})
+	if _, done, _ := c.Scan(rest, &reply, ""); !done || !h.ended || reply.Class != protocol.OK {
+		t.Errorf("%v %+v", done, reply.Failure)
+	}
+	if got := c.known[1]; string(got) != "\x88\x89" {
+		t.Errorf("the headers are %q", got)
+	}
+}
+
 func TestOurWindowsAreFilledUp(t *testing.T) {
 	c, h := opened()
 	c.Append(nil, 0, nil, nil)
