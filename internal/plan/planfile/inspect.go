@@ -6,7 +6,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/base/secret"
-	"brunt/internal/plan"
 	"brunt/internal/plan/planfile/form"
 )
 
@@ -27,13 +26,7 @@ func inspectForm() form.Form {
 		},
 		Out: func(all *[]string) *yaml.Node {
 			out := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-			for _, text := range *all {
-				n := form.Text(secret.Text(text))
-				if n.Value != text {
-					n = marked(n, inspectSecret)
-				}
-				out.Content = append(out.Content, n)
-			}
+			out.Content = textNodes(*all, inspectSecret)
 			switch len(out.Content) {
 			case 0:
 				return nil
@@ -43,22 +36,5 @@ func inspectForm() form.Form {
 			return out
 		},
 		As: form.AnyOf(form.Name(), form.List{Of: form.Words{}, Full: true}),
-	}
-}
-
-// inspected restores what is hidden in a server to inspect.
-func (s *unhider) inspected(text string, at plan.Position) string {
-	before, after, hidden := strings.Cut(text, secret.Hidden)
-	if !hidden {
-		return text
-	}
-	return before + s.value(secret.Hidden, inspectSecret, at) + after
-}
-
-// inspected adds what is hidden in a server to inspect.
-func (g *gatherer) inspected(text string) {
-	hidden := secret.Text(text)
-	if at := strings.Index(hidden, secret.Hidden); at >= 0 && hidden != text {
-		g.add(inspectSecret, text[at:len(text)-len(hidden[at+len(secret.Hidden):])])
 	}
 }

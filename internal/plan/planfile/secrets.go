@@ -80,9 +80,10 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 				p.Where.At("target.addresses", plan.Position{})) + a[at+len(secret.Hidden):]
 		}
 	}
-	for i, text := range p.Inspect {
-		p.Inspect[i] = s.inspected(text, p.Where.At("inspect", plan.Position{}))
-	}
+	s.texts(p.Inspect, inspectSecret, p.Where.At("inspect", plan.Position{}))
+	via := []string{p.Target.Way.Via}
+	s.texts(via, viaSecret, p.Where.At("target.via", plan.Position{}))
+	p.Target.Way.Via = via[0]
 	s.options(p.Target.Options, p.Where.At("target.options", plan.Position{}))
 	s.options(p.Scripts.Options, p.Scripts.At)
 	for w, at := range p.HTTPRequests() {
@@ -105,9 +106,8 @@ func SecretValues(p *plan.Plan) (map[string]string, error) {
 			g.add(addressSecret, a[at:len(a)-len(hidden[at+len(secret.Hidden):])])
 		}
 	}
-	for _, text := range p.Inspect {
-		g.inspected(text)
-	}
+	g.texts(p.Inspect, inspectSecret)
+	g.texts([]string{p.Target.Way.Via}, viaSecret)
 	for _, options := range []map[string]string{p.Target.Options, p.Scripts.Options} {
 		for k, v := range options {
 			if secret.Name(k) {

@@ -1,6 +1,7 @@
 package planfile
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,10 @@ func secretPlan(token string) *plan.Plan {
 	return &plan.Plan{Prepare: []protocol.Request{{Verb: protocol.HTTP, Web: &protocol.Web{Method: "POST", Path: "/login",
 		Header: [][2]string{{"X-Api-Key", "k3y"}}}}},
 		Name: "x", Target: plan.Target{Protocol: "http", Addresses: []string{"http://me:pa:ss@h:1"},
-			Options: map[string]string{"sslPassword": "hunter2", "mode": "fast"}},
+			Options: map[string]string{"sslPassword": "hunter2", "mode": "fast"},
+			Way:     plan.Way{Via: "http://p:w@proxy:3128"}},
+		Inspect: []string{"auto", "postgres=postgres://u:one@h/db?password=two&x=1&token=three", "redis=redis://:one@h",
+			"influxdb=http://h?u=me&p=four"},
 		Operations: []plan.Operation{{Name: "q", Weight: 1, Steps: []plan.Step{{Request: protocol.Request{
 			Verb: protocol.HTTP, Web: &protocol.Web{Method: "POST", Path: "/a?token=t0p&page=2", SecretBody: true,
 				Body: []byte("a body"), Header: [][2]string{{"Authorization", token}, {"Accept", "text/html"}}}}}}}}}
@@ -49,6 +53,19 @@ func TestSecretsComeBack(t *testing.T) {
 			}
 			if again.Target.Addresses[0] != p.Target.Addresses[0] {
 				t.Errorf("address %s, want %s", again.Target.Addresses[0], p.Target.Addresses[0])
+			}
+			if !slices.Equal(again.Inspect, p.Inspect) || again.Target.Way.Via != p.Target.Way.Via {
+				t.Errorf("inspect %q via %q", again.Inspect, again.Target.Way.Via)
+			}
+			for _, part := range []string{"BRUNT_SECRET_VIA", "BRUNT_SECRET_INSPECT and BRUNT_SECRET_INSPECT_2"} {
+				if !strings.Contains(string(text), "# give it in "+part) {
+					t.Errorf("the plan doesn't name %s:\n%s", part, text)
+				}
+			}
+			for variable, value := range values {
+				if len(value) > 2 && strings.Contains(string(text), value) {
+					t.Errorf("%s is in\n%s", variable, text)
+				}
 			}
 			if again.Target.Options["sslPassword"] != "hunter2" {
 				t.Errorf("options %v", again.Target.Options)

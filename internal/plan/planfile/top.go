@@ -221,6 +221,9 @@ func targetForm(s *state) form.Form {
 	}
 }
 
+// viaSecret is the name of the user and password of the proxy.
+const viaSecret = "via"
+
 func viaIn(r *form.Reader, key string, n *yaml.Node, to *string) {
 	form.Words{}.Read(r, key, n, form.ValueOf(to))
 }
@@ -230,7 +233,7 @@ func viaNode(via *string) *yaml.Node {
 	if *via == "" {
 		return nil
 	}
-	return form.Text(secret.Text(*via))
+	return textNodes([]string{*via}, viaSecret)[0]
 }
 
 // addressesForm returns the form of one address or several.

@@ -16,6 +16,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
+	"brunt/test/testserver"
 )
 
 // operation returns an operation with one request, on records number 0 to 99.
@@ -38,16 +39,17 @@ func operation(verb protocol.Verb, fields ...string) plan.Operation {
 	}}}
 }
 
-// run executes a plan's first operations on one tier and returns the processor time per operation in ns.
-func run(t testing.TB, p *plan.Plan, address string, sessions int, operations uint64, codec bool) int64 {
+// run executes a plan's first operations on one tier, all of which must succeed, and returns the processor time per
+// operation in ns.
+func run(t testing.TB, p *plan.Plan, address string, sessions, pipeline int, operations uint64, codec bool) int64 {
 	t.Helper()
 	w, err := workload.Compile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: New(), Targets: []protocol.Target{{Address: address}}, Sessions: sessions, Pipeline: 1,
-		Retries:          3,
+		Workload: w, Driver: New(), Targets: []protocol.Target{{Address: address}}, Sessions: sessions,
+		Pipeline: pipeline, Retries: 3,
 		OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
 		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
 	}
@@ -70,7 +72,13 @@ func run(t testing.TB, p *plan.Plan, address string, sessions int, operations ui
 		schedule.Stage{Operations: operations, StartNs: cfg.Clock.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	return (processorTime() - before) / int64(operations)
+	took := processorTime() - before
+	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
+	if total := cfg.Collector.Total().Totals(); total.Done != operations || total.Errors != (measure.ByClass{}) ||
+		total.Retries > 0 {
+		t.Errorf("%d done, failed %v, %d retries", total.Done, total.Errors, total.Retries)
+	}
+	return took / int64(operations)
 }
 
 // processorTime returns the processor time of this process in ns.
@@ -82,6 +90,12 @@ func processorTime() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
+// Calls beyond the number of streams that the server takes wait for room.
+func TestMoreCallsThanTheServerTakesStreams(t *testing.T) {
+	s := testserver.Etcd(t, testserver.Settings("--max-concurrent-streams", "4"))
+	run(t, &plan.Plan{Operations: []plan.Operation{operation(protocol.Insert, "field")}}, s.Addr, 2, 40, 400, true)
+}
+
 // BenchmarkRead reads records of 1 KB in 16 sessions.
 func BenchmarkRead(b *testing.B) {
 	address := servers.Etcd(b).Addr
@@ -89,11 +103,11 @@ func BenchmarkRead(b *testing.B) {
 	for i := range 10 {
 		fields = append(fields, fmt.Sprint("field", i))
 	}
-	run(b, &plan.Plan{Operations: []plan.Operation{operation(protocol.Insert, fields...)}}, address, 16, 100, true)
+	run(b, &plan.Plan{Operations: []plan.Operation{operation(protocol.Insert, fields...)}}, address, 16, 1, 100, true)
 	read := &plan.Plan{Operations: []plan.Operation{operation(protocol.Read)}}
 	for _, codec := range []bool{false, true} {
 		b.Run(map[bool]string{false: "library", true: "codec"}[codec], func(b *testing.B) {
-			cpu := run(b, read, address, 16, uint64(b.N), codec)
+			cpu := run(b, read, address, 16, 1, uint64(b.N), codec)
 			b.ReportMetric(float64(cpu), "cpu-ns/op")
 		})
 	}

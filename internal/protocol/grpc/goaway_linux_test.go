@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc"
 
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
@@ -90,43 +91,62 @@ func (l *leaver) converse(nc net.Conn) {
 	}
 }
 
-// Every call is answered although the server leaves with each hundredth, on event loops with several in flight.
-func TestGoAwayWithEachHundredthCall(t *testing.T) {
-	l := &leaver{every: 100}
-	address := l.serve(t)
+// say makes calls on event loops, all of which must succeed.
+func say(t *testing.T, address, file string, pipeline int, operations uint64) {
+	t.Helper()
+	w, err := workload.Compile(&plan.Plan{Operations: []plan.Operation{{Name: "say", Weight: 1, Steps: []plan.Step{{
+		Request: protocol.Request{Verb: protocol.GRPC, RPC: &protocol.RPC{Method: "brunt.test.Echo/Say"}}}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	collector := measure.NewCollector(len(w.Operations), 1)
+	d := New()
+	cfg := engine.FleetConfig{Workload: w, Driver: d, Targets: []protocol.Target{{Address: address,
+		Options: map[string]string{"proto": file}}}, Sessions: 2, Pipeline: pipeline, OperationTimeout: 30 * time.Second,
+		ConnectTimeout: 10 * time.Second, Clock: engine.NewClock(time.Now()), Collector: collector}
+	fleet, err := loop.NewFleet(cfg, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fleet.Close()
+	if err := fleet.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fleet.Run(t.Context(), nil, schedule.Stage{Operations: operations,
+		StartNs: cfg.Clock.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	collector.Cut(cfg.Clock.Now(), measure.Meta{})
+	total := collector.Total().Totals()
+	if total.Done != operations || total.Errors != (measure.ByClass{}) {
+		t.Errorf("%d in flight: %d done, failed %v", pipeline, total.Done, total.Errors)
+	}
+}
+
+// echoProto returns the path of a file with the definition of Echo.
+func echoProto(t *testing.T) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "echo.proto")
 	if err := os.WriteFile(file, []byte(grpcserver.EchoProto), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// Calls beyond the number of streams that the server takes wait for room.
+func TestMoreCallsThanTheServerTakesStreams(t *testing.T) {
+	s := grpcserver.Start(t, grpcserver.With(grpc.MaxConcurrentStreams(3)))
+	say(t, s.Addr, echoProto(t), 50, 500)
+}
+
+// Every call is answered although the server leaves with each hundredth, on event loops with several in flight.
+func TestGoAwayWithEachHundredthCall(t *testing.T) {
+	l := &leaver{every: 100}
+	address := l.serve(t)
+	file := echoProto(t)
 	const operations = 1000
 	for _, pipeline := range []int{1, 20} {
-		w, err := workload.Compile(&plan.Plan{Operations: []plan.Operation{{Name: "say", Weight: 1, Steps: []plan.Step{{
-			Request: protocol.Request{Verb: protocol.GRPC, RPC: &protocol.RPC{Method: "brunt.test.Echo/Say"}}}}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		collector := measure.NewCollector(len(w.Operations), 1)
-		d := New()
-		cfg := engine.FleetConfig{Workload: w, Driver: d, Targets: []protocol.Target{{Address: address,
-			Options: map[string]string{"proto": file}}}, Sessions: 2, Pipeline: pipeline, OperationTimeout: 30 * time.Second,
-			ConnectTimeout: 10 * time.Second, Clock: engine.NewClock(time.Now()), Collector: collector}
-		fleet, err := loop.NewFleet(cfg, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer fleet.Close()
-		if err := fleet.Connect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fleet.Run(t.Context(), nil, schedule.Stage{Operations: operations,
-			StartNs: cfg.Clock.Now()}); err != nil {
-			t.Fatal(err)
-		}
-		collector.Cut(cfg.Clock.Now(), measure.Meta{})
-		total := collector.Total().Totals()
-		if total.Done != operations || total.Errors != (measure.ByClass{}) {
-			t.Errorf("%d in flight: %d done, failed %v", pipeline, total.Done, total.Errors)
-		}
+		say(t, address, file, pipeline, operations)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

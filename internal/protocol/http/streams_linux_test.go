@@ -13,9 +13,15 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Event loops have several requests in flight on each connection.
+// Event loops have several requests in flight on each connection, but not more than the server takes.
 func TestStreamsOnEventLoops(t *testing.T) {
-	target, _ := knowing(t, false)
+	for _, limit := range []int{0, 3} {
+		streamsOnEventLoops(t, limit)
+	}
+}
+
+func streamsOnEventLoops(t *testing.T, limit int) {
+	target, _ := knowing(t, false, limit)
 	var operations []plan.Operation
 	for _, path := range []string{"/a", "/large"} {
 		operations = append(operations, plan.Operation{Name: path, Weight: 1, Steps: []plan.Step{{
@@ -46,6 +52,6 @@ func TestStreamsOnEventLoops(t *testing.T) {
 	collector.Cut(cfg.Clock.Now(), measure.Meta{})
 	total := collector.Total().Totals()
 	if total.Done != n || total.Errors != (measure.ByClass{}) || total.Status[2] != n {
-		t.Errorf("%d done, failed %v, statuses %v", total.Done, total.Errors, total.Status)
+		t.Errorf("limit %d: %d done, failed %v, statuses %v", limit, total.Done, total.Errors, total.Status)
 	}
 }

@@ -16,8 +16,9 @@ import (
 	"brunt/internal/protocol/protocoltest"
 )
 
-// knowing starts a server that speaks HTTP/2, without TLS or with it.
-func knowing(t *testing.T, secure bool) (protocol.Target, *httptest.Server) {
+// knowing starts a server that speaks HTTP/2, without TLS or with it, and takes the given number of streams of each
+// connection at a time (0: Go's default).
+func knowing(t *testing.T, secure bool, limit int) (protocol.Target, *httptest.Server) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -39,6 +40,7 @@ func knowing(t *testing.T, secure bool) (protocol.Target, *httptest.Server) {
 			panic(http.ErrAbortHandler)
 		}
 	}))
+	s.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: limit}
 	s.Config.Protocols = new(http.Protocols)
 	s.Config.Protocols.SetHTTP2(secure)
 	s.Config.Protocols.SetUnencryptedHTTP2(!secure)
@@ -78,7 +80,7 @@ func TestPriorKnowledge(t *testing.T) {
 		p.Requests[i].ID = i
 	}
 	for _, secure := range []bool{false, true} {
-		target, _ := knowing(t, secure)
+		target, _ := knowing(t, secure, 0)
 		plain, err := New().Dial(t.Context(), target, p)
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -32,6 +33,9 @@ type Stream struct {
 	window   int64  // how many bytes we may send
 	unsent   []byte // of the request's body: what the windows have no room for
 	sending  bool   // unsent isn't all sent
+	held     bool   // it isn't open: the server takes no further stream for now
+	list     int    // if it is held: of its fields
+	extra    []byte // if it is held: further ones
 	received int64  // bytes of data not yet returned to our window
 }
 
@@ -60,6 +64,7 @@ type Conn struct {
 
 	handler          Handler
 	out              *Output // frames of the request being encoded
+	whole            []byte  // its header block, if it has further fields
 	nextStream       uint32
 	initialWindow    int64 // of each stream that we send on, in bytes
 	connectionWindow int64 // current send window of the connection, in bytes
@@ -74,6 +79,7 @@ type Conn struct {
 
 	sent    uint32 // the stream of the request that was encoded last
 	streams map[uint32]*Stream
+	held    []*Stream // of streams, those that wait for the server to take them, in the order of their numbers
 	idle    *Stream   // stands for Stream while there is none
 	unused  []*Stream // of earlier requests
 	headerBlock
@@ -81,7 +87,7 @@ type Conn struct {
 
 // headerBlock is what a connection knows of header blocks.
 type headerBlock struct {
-	block   []byte // part of a header block that comes in several frames
+	block   []byte // part of an answer's header block, which comes in several frames
 	inBlock uint32 // the stream of that block; 0: none
 	ending  bool   // that block ends the stream
 
@@ -124,7 +130,7 @@ func (b *headerBlock) field(h hpack.HeaderField) {
 
 // Append appends a request to dst: a HEADERS frame with a list of Headers and further fields, which AppendField has
 // encoded, and the body, if there is one, in DATA frames. What the server's windows have no room for is sent as they
-// grow (Speak).
+// grow (Speak), and a request for which it takes no further stream when an earlier one ends.
 func (c *Conn) Append(dst []byte, list int, fields, body []byte) []byte {
 	c.urgent, c.waiting = false, 0
 	c.out.B = append(dst, c.Control.B...)
@@ -134,27 +140,48 @@ func (c *Conn) Append(dst []byte, list int, fields, body []byte) []byte {
 		c.unacknowledged = 0
 	}
 	s := c.begin()
-	block := c.Headers.Block(list)
-	if len(fields) > 0 {
-		c.block = append(append(c.block[:0], block...), fields...)
-		block = c.block
-	}
-	first := block[:min(len(block), c.frameLimit)]
-	c.out.WriteHeaders(http2.HeadersFrameParam{StreamID: s.ID, BlockFragment: first,
-		EndHeaders: len(first) == len(block), EndStream: len(body) == 0})
-	for block = block[len(first):]; len(block) > 0; block = block[len(first):] {
-		first = block[:min(len(block), c.frameLimit)]
-		c.out.WriteContinuation(s.ID, len(first) == len(block), first)
-	}
-	if len(body) == 0 { // the header is all of it
-		dst, c.out.B = c.out.B, nil
-		return dst
-	}
-	if rest := c.send(c.out, s, body); rest != nil {
-		s.unsent, s.sending = append(s.unsent[:0], rest...), true
+	if len(c.held) > 0 || len(c.streams) > c.most {
+		s.held, s.list, s.extra, s.unsent = true, list, append(s.extra, fields...), append(s.unsent, body...)
+		c.held = append(c.held, s)
+	} else if rest := c.open(c.out, s, list, fields, body); rest != nil {
+		s.unsent, s.sending = append(s.unsent, rest...), true
 	}
 	dst, c.out.B = c.out.B, nil
 	return dst
+}
+
+// open writes a request's headers and as much of its body as the windows allow, and returns the rest; nil if all of it
+// has been written.
+func (c *Conn) open(to *Output, s *Stream, list int, fields, body []byte) (rest []byte) {
+	block := c.Headers.Block(list)
+	if len(fields) > 0 {
+		c.whole = append(append(c.whole[:0], block...), fields...)
+		block = c.whole
+	}
+	first := block[:min(len(block), c.frameLimit)]
+	to.WriteHeaders(http2.HeadersFrameParam{StreamID: s.ID, BlockFragment: first,
+		EndHeaders: len(first) == len(block), EndStream: len(body) == 0})
+	for block = block[len(first):]; len(block) > 0; block = block[len(first):] {
+		first = block[:min(len(block), c.frameLimit)]
+		to.WriteContinuation(s.ID, len(first) == len(block), first)
+	}
+	if len(body) == 0 { // the header is all of it
+		return nil
+	}
+	return c.send(to, s, body)
+}
+
+// release opens streams that were held, as far as the server takes them.
+func (c *Conn) release() {
+	n := 0
+	for !c.leaving && n < len(c.held) && len(c.streams)-len(c.held)+n < c.most {
+		s := c.held[n]
+		n++
+		s.held, c.urgent = false, true
+		rest := c.open(c.Control, s, s.list, s.extra, s.unsent)
+		s.unsent, s.sending = append(s.unsent[:0], rest...), rest != nil
+	}
+	c.held = slices.Delete(c.held, 0, n)
 }
 
 // send writes as much of a body as the windows allow, and returns the rest; nil if all of it has been written.
@@ -213,7 +240,8 @@ func (c *Conn) begin() *Stream {
 	last := len(c.unused) - 1
 	s := c.unused[last]
 	c.unused = c.unused[:last]
-	*s = Stream{ID: c.nextStream, Partial: s.Partial[:0], unsent: s.unsent[:0], window: c.initialWindow}
+	*s = Stream{ID: c.nextStream, Partial: s.Partial[:0], unsent: s.unsent[:0], extra: s.extra[:0],
+		window: c.initialWindow}
 	c.streams[s.ID], c.sent = s, s.ID
 	c.nextStream += 2
 	if len(c.streams) == 1 {
@@ -235,6 +263,7 @@ func (c *Conn) Finish() {
 		c.urgent = true
 	}
 	delete(c.streams, c.ID)
+	c.release()
 	c.unused = append(c.unused, c.Stream)
 	c.Stream = c.idle
 	for _, s := range c.streams {
@@ -274,8 +303,8 @@ func (c *Conn) Answers(buf []byte) (stream uint64, ok bool) {
 	}
 	if f.Type == http2.FrameGoAway && len(f.Payload) >= 8 {
 		last := binary.BigEndian.Uint32(f.Payload) & LargestStream
-		for id := range c.streams {
-			if id > last {
+		for id, s := range c.streams {
+			if id > last || s.held {
 				return uint64(id), true
 			}
 		}
@@ -328,8 +357,8 @@ func (c *Conn) unprocessed(f *Frame) (n int) {
 		return 0
 	}
 	last := binary.BigEndian.Uint32(f.Payload) & LargestStream
-	for id := range c.streams {
-		if id > last {
+	for id, s := range c.streams {
+		if id > last || s.held {
 			n++
 		}
 	}
@@ -372,7 +401,7 @@ func (c *Conn) take(f *Frame, reply *protocol.Reply) (finished bool, violation p
 	if f.Type != http2.FrameData && f.Type != http2.FrameHeaders && f.Type != http2.FrameRSTStream {
 		return false, "" // frames of other types must be ignored
 	}
-	if f.StreamID == 0 || f.StreamID >= c.nextStream {
+	if f.StreamID == 0 || f.StreamID >= c.nextStream || len(c.held) > 0 && f.StreamID >= c.held[0].ID {
 		return false, "a frame of a stream that we didn't open"
 	}
 	mine := f.StreamID == c.ID
@@ -485,6 +514,7 @@ func (c *Conn) housekeeping(f *Frame) (violation protocol.Violation) {
 		}
 		c.Control.WriteSettingsAck()
 		c.goOn()
+		c.release()
 	default:
 		return "a frame has a wrong length"
 	}
@@ -513,9 +543,6 @@ func (c *Conn) setting(id http2.SettingID, value uint32) {
 	}
 }
 
-// MostStreams returns the greatest number of streams that the server accepts at a time.
-func (c *Conn) MostStreams() int { return c.most }
-
 // goAway records that the server ends the connection. The server hasn't processed streams after the one that the
 // frame names.
 func (c *Conn) goAway(f *Frame, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
@@ -524,7 +551,7 @@ func (c *Conn) goAway(f *Frame, reply *protocol.Reply) (finished bool, violation
 	}
 	c.leaving = true
 	last, code := binary.BigEndian.Uint32(f.Payload)&^(1<<31), http2.ErrCode(binary.BigEndian.Uint32(f.Payload[4:]))
-	if c.ID == 0 || c.ID <= last {
+	if c.ID == 0 || c.ID <= last && !c.Stream.held {
 		return false, ""
 	}
 	c.sending = false

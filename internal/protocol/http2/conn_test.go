@@ -3,6 +3,7 @@ package http2
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -75,8 +76,8 @@ func TestBodiesWaitForTheWindows(t *testing.T) {
 		return frameOf(http2.FrameWindowUpdate, 0, stream, binary.BigEndian.AppendUint32(nil, by))
 	}
 	var reply protocol.Reply
-	for _, f := range [][]byte{more(0, 1<<20), more(1, 1<<20), more(3, 10), frameOf(http2.FrameSettings, 0, 0,
-		binary.BigEndian.AppendUint32([]byte{0, byte(http2.SettingInitialWindowSize)}, 1<<20))} {
+	for _, f := range [][]byte{more(0, 1<<20), more(1, 1<<20), more(3, 10), settings(
+		http2.SettingInitialWindowSize, 1<<20)} {
 		if tag, ok := c.Answers(f); ok {
 			c.Turn(tag)
 		}
@@ -88,6 +89,136 @@ func TestBodiesWaitForTheWindows(t *testing.T) {
 	sizes, ended = bodies(t, out)
 	if sizes[1] != len(body) || sizes[3] != len(body) || !ended[1] || !ended[3] {
 		t.Errorf("at last %v %v", sizes, ended)
+	}
+}
+
+// settings returns a frame with one setting.
+func settings(id http2.SettingID, value uint32) []byte {
+	return frameOf(http2.FrameSettings, 0, 0, binary.BigEndian.AppendUint32([]byte{0, byte(id)}, value))
+}
+
+// end returns the answer that ends a stream.
+func end(stream uint32) []byte {
+	return frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, stream, []byte{0x88})
+}
+
+// began returns the streams that frames open, in order.
+func began(t *testing.T, frames []byte) (streams []uint32) {
+	t.Helper()
+	for len(frames) > 0 {
+		f, size, _, violation := Cut(frames)
+		if size == 0 || violation != "" {
+			t.Fatalf("%q: %s", frames, violation)
+		}
+		if f.Type == http2.FrameHeaders {
+			streams = append(streams, f.StreamID)
+		}
+		frames = frames[size:]
+	}
+	return streams
+}
+
+// Requests beyond the server's limit are sent when it takes them, in their order and in full.
+func TestStreamsBeyondTheLimitAreHeld(t *testing.T) {
+	c, _ := opened()
+	var reply protocol.Reply
+	hear := func(frame []byte) (out []byte) {
+		t.Helper()
+		if tag, ok := c.Answers(frame); ok {
+			c.Turn(tag)
+		}
+		reply = protocol.Reply{}
+		if n, _, _ := c.Scan(frame, &reply, ""); n != len(frame) || reply.Class != protocol.OK {
+			t.Fatalf("%d of %d, %+v", n, len(frame), reply.Failure)
+		}
+		return c.Speak(nil)
+	}
+	hear(settings(http2.SettingMaxConcurrentStreams, 2))
+	var out []byte
+	for range 6 {
+		out = c.Append(out, 0, AppendField(nil, "k", []byte("value")), []byte("body"))
+	}
+	opening := func(want string) {
+		t.Helper()
+		if got := fmt.Sprint(began(t, out)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	opening("[1 3]")
+	out = hear(end(3))
+	opening("[5]")
+	if sizes, ended := bodies(t, out); sizes[5] != 4 || !ended[5] {
+		t.Errorf("the body of the held request: %v %v", sizes, ended)
+	}
+	// A later limit holds for streams that aren't open yet.
+	out = hear(settings(http2.SettingMaxConcurrentStreams, 1))
+	opening("[]")
+	out = hear(end(1))
+	opening("[]")
+	out = hear(end(5))
+	opening("[7]")
+	out = hear(settings(http2.SettingMaxConcurrentStreams, 100))
+	opening("[9 11]")
+	for _, stream := range []uint32{11, 7, 9} {
+		hear(end(stream))
+	}
+	if len(c.streams) != 0 || len(c.held) != 0 {
+		t.Errorf("%d streams, %d held", len(c.streams), len(c.held))
+	}
+}
+
+// What was held when the server leaves was not sent, whichever stream the server names.
+func TestGoAwayAnswersRequestsThatAreHeld(t *testing.T) {
+	c, _ := opened()
+	c.setting(http2.SettingMaxConcurrentStreams, 1)
+	for range 3 {
+		c.Append(nil, 0, nil, nil)
+	}
+	buf := append(frameOf(http2.FrameGoAway, 0, 0, binary.BigEndian.AppendUint64(nil, LargestStream<<32)), end(1)...)
+	for i := range 3 {
+		tag, ok := c.Answers(buf)
+		if !ok {
+			t.Fatalf("%q answers nothing", buf)
+		}
+		c.Turn(tag)
+		var reply protocol.Reply
+		n, done, _ := c.Scan(buf, &reply, "")
+		if buf = buf[n:]; !done || reply.Again != (i < 2) || reply.Fatal != (i == 2) {
+			t.Errorf("stream %d: done %v, %+v", tag, done, reply)
+		}
+	}
+	if out := c.Speak(nil); len(began(t, out)) > 0 {
+		t.Errorf("opened %v after the GOAWAY", began(t, out))
+	}
+}
+
+func TestAServerDoesNotAnswerWhatIsHeld(t *testing.T) {
+	c, _ := opened()
+	c.setting(http2.SettingMaxConcurrentStreams, 1)
+	c.Append(nil, 0, nil, nil)
+	c.Append(nil, 0, nil, nil)
+	c.Turn(3)
+	var reply protocol.Reply
+	if _, done, _ := c.Scan(end(3), &reply, ""); !done || reply.Class != protocol.Protocol || !reply.Fatal {
+		t.Errorf("%v %+v", done, reply)
+	}
+}
+
+// A request may be encoded while the headers of an answer have arrived in part.
+func TestARequestBetweenPartsOfHeaders(t *testing.T) {
+	c, h := opened()
+	c.Append(nil, 0, nil, nil)
+	var reply protocol.Reply
+	if _, done, _ := c.Scan(frameOf(http2.FrameHeaders, http2.FlagHeadersEndStream, 1, []byte{0x88}), &reply, ""); done {
+		t.Fatal("done")
+	}
+	c.Append(nil, 0, AppendField(nil, "k", []byte("value")), nil)
+	rest := frameOf(http2.FrameContinuation, http2.FlagHeadersEndHeaders, 1, []byte{0x89})
+	if _, done, _ := c.Scan(rest, &reply, ""); !done || !h.ended || reply.Class != protocol.OK {
+		t.Errorf("%v %+v", done, reply.Failure)
+	}
+	if got := c.known[1]; string(got) != "\x88\x89" {
+		t.Errorf("the headers are %q", got)
 	}
 }
 
@@ -109,8 +240,7 @@ func TestGoAwayAnswersRequestsThatTheServerDoesNotProcess(t *testing.T) {
 		c.Append(nil, 0, nil, nil)
 	}
 	away := frameOf(http2.FrameGoAway, 0, 0, binary.BigEndian.AppendUint64(nil, 1<<32))
-	buf := append(away, frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, 1,
-		[]byte{0x88})...)
+	buf := append(away, end(1)...)
 	var fates []string
 	for range 3 {
 		tag, ok := c.Answers(buf)
@@ -139,8 +269,7 @@ func TestStreamsRunOut(t *testing.T) {
 	c.nextStream = LargestStream - 4
 	c.Append(nil, 0, nil, nil)
 	var reply protocol.Reply
-	_, done, _ := c.Scan(frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, c.ID,
-		[]byte{0x88}), &reply, "")
+	_, done, _ := c.Scan(end(c.ID), &reply, "")
 	if !done || reply.Class != protocol.OK || !reply.Fatal {
 		t.Errorf("%v %+v", done, reply)
 	}
@@ -168,11 +297,14 @@ func FuzzScan(f *testing.F) {
 	f.Add(frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, []byte{0x88}), uint16(3))
 	f.Add(frameOf(http2.FrameGoAway, 0, 0, make([]byte, 8)), uint16(9))
 	f.Add(frameOf(http2.FrameSettings, 0, 0, []byte{0, 4, 0, 0, 0, 0}), uint16(9))
+	f.Add(append(settings(http2.SettingMaxConcurrentStreams, 1), end(1)...), uint16(9))
 	f.Add(frameOf(http2.FrameWindowUpdate, 0, 1, []byte{0, 0, 0, 9}), uint16(9))
 	f.Fuzz(func(t *testing.T, answer []byte, size uint16) {
 		c, _ := opened()
 		c.Append(nil, 0, nil, make([]byte, size))
 		c.Append(nil, 0, nil, make([]byte, 70_000))
+		c.setting(http2.SettingMaxConcurrentStreams, 2)
+		c.Append(nil, 0, nil, make([]byte, size))
 		for len(answer) > 0 {
 			var reply protocol.Reply
 			if tag, ok := c.Answers(answer); ok {
