@@ -126,6 +126,32 @@ func TestOpenLoads(t *testing.T) {
 	}
 }
 
+// A run without a profile doesn't change the shares of functions, and a mean that isn't there has no change.
+func TestWhatChangedInside(t *testing.T) {
+	profiled := func(own float64) *result.Result {
+		return &result.Result{Profiles: []record.Profile{{Functions: []record.FunctionTime{{Name: "work", Own: own}}}},
+			Sums: []record.ResponseSum{{Operation: "empty"}, {Operation: "read", MeanNs: 100 * own,
+				Parts: []record.TimePart{{Kind: record.TimeExecuting, Ns: 100 * own}}}}}
+	}
+	base, candidate := []*result.Result{profiled(0.4), profiled(0.4)}, []*result.Result{profiled(0.4), profiled(0.4)}
+	if got := sumChanges(base, candidate); got != nil {
+		t.Errorf("nothing changed: %+v", got)
+	}
+	candidate[0].Profiles = nil
+	if got := functionChanges(base, candidate); got != nil {
+		t.Errorf("one run has no profile: %+v", got)
+	}
+	candidate[1] = profiled(0.6)
+	if got := functionChanges(base, candidate); len(got) != 1 || math.Abs(got[0].Candidate-0.6) > 1e-9 {
+		t.Errorf("%+v", got)
+	}
+	sums := sumChanges(base, candidate)
+	if len(sums) != 1 || sums[0].Operation != "read" || sums[0].Sentence(units.English) !=
+		"the mean rose by 10 ns: 10 ns executing" {
+		t.Errorf("%+v", sums)
+	}
+}
+
 // Runs of other loads have another fingerprint. Targets and seeds don't matter.
 func TestFingerprint(t *testing.T) {
 	of := func(model, plan string) string {
