@@ -92,9 +92,9 @@ func (d *document) causes() cell.Table {
 		}
 	}
 	for _, f := range d.findings(mostCauses) {
-		about := about(&f)
+		about := about(&f.Finding)
 		if f.Statement != "" {
-			about = d.named(d.textOf(f.Statement, f.Subject))
+			about = d.named(f.text)
 		}
 		row(d.titleOf(f.ID)+": "+about, sentence(f.Evidence.In(d.l)), sentence(f.Advice.In(d.l)), d.say("not tried"),
 			cell.Plain)
@@ -108,31 +108,6 @@ func sentence(text string) string {
 		return text
 	}
 	return text + "."
-}
-
-// textOf returns the text of a statement in the inspections of the last analysis and of the run at the limit, or other.
-func (d *document) textOf(id, other string) string {
-	var runs []*record.Run
-	if l := d.limit(); l != nil {
-		runs = append(runs, l.run)
-	}
-	if a := d.lastOf(campaignfile.StepAnalyse); a != nil {
-		if run := d.inspected(a); run != nil {
-			runs = append(runs, run)
-		}
-	}
-	for _, run := range runs {
-		for i := range run.Inspections {
-			for _, w := range run.Inspections[i].Windows {
-				for _, s := range w.Statements {
-					if s.ID == id && s.Text != "" {
-						return s.Text
-					}
-				}
-			}
-		}
-	}
-	return other
 }
 
 // measuredChange formats what an index changed.

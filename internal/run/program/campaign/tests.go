@@ -248,10 +248,11 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 	findings := cell.Table{ID: id + "-findings", Title: d.say("FINDINGS"),
 		Columns: []cell.Column{{Head: d.say("severity"), Left: true}, {Head: d.say("about"), Left: true, Wrap: true},
 			{Head: d.say("evidence"), Left: true, Wrap: true}, {Head: d.say("advice"), Left: true, Wrap: true}}}
-	for _, f := range in.Findings {
+	for i := range in.Findings {
+		f := &in.Findings[i]
 		subject := f.Subject
 		if f.Statement != "" {
-			subject = d.named(d.textOf(f.Statement, f.Subject))
+			subject = d.named(textOf(in, f))
 		}
 		findings.Add(cell.Texts(d.say(f.Severity), d.titleOf(f.ID)+": "+subject, f.Evidence.In(d.l), f.Advice.In(d.l))...)
 	}
