@@ -170,13 +170,16 @@ func (d *document) loadChart() (chart, bool) {
 	}
 	var series []svg.Series
 	most, least, highest := 0.0, math.Inf(1), 0.0
-	both := len(d.ofKind(campaignfile.StepSearch)) > 1
+	both := len(d.ofKind(campaignfile.StepSearch)) > 1 && changed(d.results)
 	for i := range d.results {
 		r := &d.results[i]
 		var trials []program.Result
 		switch {
 		case r.Search != nil:
 			trials = r.Search.Trials
+			if r.Contradicts != nil {
+				trials = slices.Concat(r.Contradicts.Trials, trials)
+			}
 		case r.Kind == campaignfile.StepConfirm && r.Trial != nil:
 			if trials = r.Holds; len(trials) == 0 {
 				trials = []program.Result{*r.Trial}
