@@ -152,7 +152,7 @@ func (d *document) tiles() (out page.Tiles) {
 		d.l.Figure(program.Scale(n)) + "; " + note}}, out...)
 	searches := d.ofKind(campaignfile.StepSearch)
 	if len(searches) > 1 && m > 0 && changed(d.results) {
-		low, high := d.risen(searches[0].Search, searches[len(searches)-1].Search, m, n)
+		low, high := d.risen(searches[0], searches[len(searches)-1], m, n)
 		out = append(out, page.Tile{Label: d.say("before the fixes"), Figure: cell.Rate(d.profileRate() * m),
 			Note: d.say("now %s times", d.ratio(n/m, low, high))})
 	}
