@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"slices"
 
 	"brunt/internal/judge/verdict"
@@ -161,15 +162,7 @@ func (d *document) waiting(in *record.Inspection) string {
 		}
 		classes[w.Class], share[w.Class] = classes[w.Class]+w.Mean, share[w.Class]+w.Share
 	}
-	slices.SortStableFunc(order, func(a, b string) int {
-		switch {
-		case classes[a] > classes[b]:
-			return -1
-		case classes[a] < classes[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(classes[b], classes[a]) })
 	var parts []string
 	for _, class := range order {
 		if share[class] < leastShare || classes[class] < leastMean {
