@@ -116,6 +116,23 @@ func TestLoadChart(t *testing.T) {
 	}
 }
 
+// What responses are made of is drawn as wide as the other charts, if something is known of it.
+func TestResponseParts(t *testing.T) {
+	d := &document{l: units.English}
+	o := record.Operation{Name: "read"}
+	o.Response.MeanNs, o.Service.MeanNs = 5e6, 4e6
+	run := &record.Run{Operations: []record.Operation{o}}
+	if got := d.responseParts(run, "01-analyse"); got != nil {
+		t.Errorf("nothing is known: %+v", got)
+	}
+	run.Processes = make([]record.Process, 1)
+	got := d.responseParts(run, "01-analyse")
+	if len(got) != 1 || !strings.Contains(got[0].svg, `viewBox="0 0 560 `) ||
+		!strings.Contains(got[0].svg, "waiting for a session 1.00 ms") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // What limits the target comes from the hold that failed, or else from the last trial that failed.
 func TestLimitIsThatOfTheFailedHold(t *testing.T) {
 	search, held := searched(1, 0, 10), confirmed(2, 0, 8)

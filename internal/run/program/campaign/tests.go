@@ -168,6 +168,9 @@ func (d *document) runPart(p *part, r *Result) {
 		return
 	}
 	p.charts = append(p.charts, d.overTime(b, r.ID)...)
+	if r == d.lastOf(campaignfile.StepConfirm) || d.showsDatabase(r) {
+		p.charts = append(p.charts, d.responseParts(b.Run, r.ID)...)
+	}
 	t := r.Trial
 	figures := cell.Table{ID: r.ID + "-figures", Title: d.say("FIGURES"), Columns: []cell.Column{
 		{Head: "N"}, {Head: d.say("asked")}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "n"},
@@ -204,6 +207,16 @@ func (d *document) runPart(p *part, r *Result) {
 			p.tables = append(p.tables, d.clients(in, id))
 		}
 	}
+}
+
+// responseParts returns a chart of what the responses of a run are made of, if that is known.
+func (d *document) responseParts(run *record.Run, id string) []chart {
+	text := report.ResponseChart(run, d.l, halfWidth)
+	if text == "" {
+		return nil
+	}
+	return []chart{{id: id + "-parts", title: d.say("What responses are made of"),
+		note: d.say("means; the rest is unknown"), svg: text}}
 }
 
 // overTime returns the charts of a run: rate and response time.
