@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,12 +71,7 @@ func signs(s *record.ResponseSum, used map[string]bool) string {
 // largest lists the largest parts of a sum.
 func (t *writer) largest(s *record.ResponseSum) string {
 	parts := slices.Clone(s.Parts)
-	slices.SortStableFunc(parts, func(a, b record.TimePart) int {
-		if a.Ns > b.Ns {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(parts, func(a, b record.TimePart) int { return cmp.Compare(b.Ns, a.Ns) })
 	var out []string
 	for _, p := range parts[:min(len(parts), mostSumParts)] {
 		if p.Ns < s.MeanNs/100 {
@@ -96,8 +92,9 @@ func (t *writer) cause() string {
 	return ""
 }
 
-// ResponseChart returns a chart of the sums of responses, or "" if nothing is known of what the server did in them.
-func ResponseChart(run *record.Run, l units.Language) string {
+// ResponseChart returns a chart of the sums of responses, or "" if nothing is known of what the server did in them. Its
+// width is the usual one if it is 0.
+func ResponseChart(run *record.Run, l units.Language, width int) string {
 	t := &writer{run: run, l: l}
 	all := t.run.KnownSums()
 	var kinds, names []string
@@ -117,22 +114,17 @@ func ResponseChart(run *record.Run, l units.Language) string {
 		}
 		wholes = append(wholes, w)
 	}
-	return svg.Parts(svg.Frame{Title: t.say("Response"), X: svg.Axis{Unit: "ns"}, Language: l}, names, wholes)
+	return svg.Parts(svg.Frame{Title: t.say("Response"), X: svg.Axis{Unit: "ns"}, Width: width, Language: l},
+		names, wholes)
 }
 
 // responseChart returns the block of the chart of sums, if there is one.
 func (b *builder) responseChart(r *Result) (out []page.Block) {
-	if text := ResponseChart(r.Run, b.l); text != "" {
+	if text := ResponseChart(r.Run, b.l, 0); text != "" {
 		out = append(out, page.Chart{ID: "chart-responses", Title: b.say("What responses are made of"),
 			Note: b.say("means; the rest is unknown"), SVG: text})
 	}
 	return out
-}
-
-// Responses returns the table of what operations' response times are made of, without rows if nothing is known of it.
-func Responses(run *record.Run, l units.Language) cell.Table {
-	t := &writer{run: run, l: l}
-	return t.responses()
 }
 
 // processes returns the tables of the servers' processes.

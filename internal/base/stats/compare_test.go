@@ -103,6 +103,39 @@ func twenty() (a, b []float64) {
 			12.75, 11.89, 9.74, 12.18}
 }
 
+// The values are from SciPy 1.17.1: 2·t.sf(|d|/√(s²·(1/n + 1/m)), df) of logarithms, s² being the variance within all
+// groups in NumPy; with only two groups it is ttest_ind(equal_var=True).
+func TestPooledP(t *testing.T) {
+	groups := [][]float64{{102, 98.5, 110.2}, {120.1, 131, 126.4}, {99, 104.8, 101.3, 108}}
+	odd := append(slices.Clone(groups), nil, []float64{50}, []float64{0, 100}, []float64{100, math.Inf(1)})
+	for _, c := range []struct {
+		groups        [][]float64
+		first, second int
+		p             float64
+	}{
+		{groups, 0, 1, 0.001250167110902115},
+		{groups, 0, 2, 0.9504454299826907},
+		{groups, 2, 1, 0.0007943730098956377},
+		{groups[:2], 0, 1, 0.009403335488686165},
+		{odd, 0, 1, 0.001250167110902115},
+		{[][]float64{{5, 5}, {5, 5}}, 0, 1, 1},
+		{[][]float64{{5, 5}, {6, 6}}, 0, 1, 0},
+	} {
+		p, ok := PooledP(c.groups, c.first, c.second)
+		if !ok || !near(p, c.p) {
+			t.Errorf("%v, %d and %d: %v, %v, want %v", c.groups, c.first, c.second, p, ok, c.p)
+		}
+	}
+	for second := 3; second < len(odd); second++ {
+		if p, ok := PooledP(odd, 0, second); ok != (len(odd[second]) == 1) {
+			t.Errorf("%v beside %v: %v, %v", odd[0], odd[second], p, ok)
+		}
+	}
+	if p, ok := PooledP([][]float64{{1}, {2}}, 0, 1); ok {
+		t.Errorf("one value each: %v", p)
+	}
+}
+
 // Expected values without ties are from SciPy 1.17.1: mannwhitneyu(second, first, method="exact"). Those with ties were
 // computed by enumerating all assignments of the values in Python.
 func TestMannWhitney(t *testing.T) {

@@ -70,6 +70,27 @@ func TestLocksHeldAcrossCallsAreFound(t *testing.T) {
 	}
 }
 
+// Sessions wait for a lock whose holder works.
+func TestHotRowsAreFound(t *testing.T) {
+	d := newDatabase(t, counting(t), "create table counter (id int primary key, n int); insert into counter values (1, 0)")
+	in := d.inspected(func(i *Inspector) {
+		held := d.busy("holder", 1,
+			"with changed as (update counter set n = n + 1 where id = 1 returning n) select pg_sleep(600) from changed")
+		d.until(1, "select count(*) from pg_stat_activity where application_name = 'holder' and wait_event = 'PgSleep'")
+		wait := d.busy("waiter", 3, "update counter set n = n + 10 where id = 1")
+		d.until(3, "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")
+		samples(t, i, leastSamples)
+		sure(t, d.conn, "select pg_cancel_backend(pid) from pg_stat_activity where application_name = 'holder'")
+		held()
+		wait()
+	})
+	silent(t, in, FindLockHeld)
+	f := expect(t, in, FindHotRows, "update counter set n = n + 10", "with changed as (update counter", "on counter")
+	if f.Severity != record.Critical {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestRowsOfTheirOwnAreSilent(t *testing.T) {
 	d := newDatabase(t, counting(t),
 		"create table counter (id int primary key, n int); insert into counter values (1, 0), (2, 0)")

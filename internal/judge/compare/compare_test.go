@@ -89,8 +89,6 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// If a system is compared with itself, almost none of the comparisons is a regression, and with enough runs most are
-// called equivalent.
 // The rate of an open load is no main metric. If most operations are faster, the verdict is an improvement, though the
 // tail over all of them varies.
 func TestOpenLoads(t *testing.T) {
@@ -116,6 +114,42 @@ func TestOpenLoads(t *testing.T) {
 	if c.Verdict != Improvement || find(t, c, "response.p(99)").Verdict != Inconclusive {
 		t.Errorf("%s; p99: %s", c.Verdict, find(t, c, "response.p(99)").Verdict)
 	}
+	failing := open(runs(2, 6, 100, 9e6, 0.5), 12, 10e6)
+	for i, one := range failing {
+		one.Find("errors", "").Value = []float64{0, 0.2, 0, 0.4, 0.1, 0}[i]
+	}
+	if c, err = Runs(open(runs(1, 6, 100, 10e6, 0.5), 12, 50e6), failing, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if c.Verdict != Inconclusive || find(t, c, "errors").Verdict != Inconclusive {
+		t.Errorf("with errors: %s; errors: %s", c.Verdict, find(t, c, "errors").Verdict)
+	}
+}
+
+// A run without a profile doesn't change the shares of functions, and a mean that isn't there has no change.
+func TestWhatChangedInside(t *testing.T) {
+	profiled := func(own float64) *result.Result {
+		return &result.Result{Profiles: []record.Profile{{Functions: []record.FunctionTime{{Name: "work", Own: own}}}},
+			Sums: []record.ResponseSum{{Operation: "empty"}, {Operation: "read", MeanNs: 100 * own,
+				Parts: []record.TimePart{{Kind: record.TimeExecuting, Ns: 100 * own}}}}}
+	}
+	base, candidate := []*result.Result{profiled(0.4), profiled(0.4)}, []*result.Result{profiled(0.4), profiled(0.4)}
+	if got := sumChanges(base, candidate); got != nil {
+		t.Errorf("nothing changed: %+v", got)
+	}
+	candidate[0].Profiles = nil
+	if got := functionChanges(base, candidate); got != nil {
+		t.Errorf("one run has no profile: %+v", got)
+	}
+	candidate[1] = profiled(0.6)
+	if got := functionChanges(base, candidate); len(got) != 1 || math.Abs(got[0].Candidate-0.6) > 1e-9 {
+		t.Errorf("%+v", got)
+	}
+	sums := sumChanges(base, candidate)
+	if len(sums) != 1 || sums[0].Operation != "read" || sums[0].Sentence(units.English) !=
+		"the mean rose by 10 ns: 10 ns executing" {
+		t.Errorf("%+v", sums)
+	}
 }
 
 // Runs of other loads have another fingerprint. Targets and seeds don't matter.
@@ -137,6 +171,8 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
+// If a system is compared with itself, almost none of the comparisons is a regression, and with enough runs most are
+// called equivalent.
 func TestTheSameIsRarelyARegression(t *testing.T) {
 	const times = 300
 	count := map[Verdict]int{}

@@ -37,11 +37,15 @@ func (c *Comparison) verdict() Verdict {
 }
 
 // mostImproved reports whether at least half of the operations have become faster. (None has become slower.) It is then
-// not in doubt what the change does, even if a quantile over all operations varies too much to be settled.
+// not in doubt what the change does, even if a quantile over all operations varies too much to be settled, unless there
+// may be more errors: failing may be faster.
 func (c *Comparison) mostImproved() bool {
 	improved, all := map[string]bool{}, map[string]bool{}
 	for i := range c.Rows {
 		r := &c.Rows[i]
+		if r.Operation == "" && r.Metric == "errors" && r.Verdict == Inconclusive {
+			return false
+		}
 		if r.Operation == "" || r.Metric == "rate" || r.Lacking {
 			continue
 		}

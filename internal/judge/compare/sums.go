@@ -33,7 +33,7 @@ func sumChanges(base, candidate []*result.Result) (out []SumChange) {
 	for _, s := range base[0].Sums {
 		before, ok := meanSum(base, s.Operation)
 		after, known := meanSum(candidate, s.Operation)
-		if !ok || !known || math.Abs(after.MeanNs-before.MeanNs) < leastSum*before.MeanNs {
+		if !ok || !known || math.Abs(after.MeanNs-before.MeanNs) <= leastSum*before.MeanNs {
 			continue
 		}
 		change := SumChange{Operation: s.Operation, Base: before.MeanNs, Candidate: after.MeanNs}
@@ -140,16 +140,22 @@ func functionChanges(base, candidate []*result.Result) (out []FunctionChange) {
 	return out[:min(len(out), mostFunctions)]
 }
 
-// functionShares returns the functions' own shares of the processor time, in the mean over runs; nil if there are no
-// profiles.
+// functionShares returns the functions' own shares of the processor time, in the mean over the runs that have profiles;
+// nil if none has.
 func functionShares(runs []*result.Result) (shares map[string]float64) {
+	profiled := 0
+	for _, r := range runs {
+		if len(r.Profiles) > 0 {
+			profiled++
+		}
+	}
 	for _, r := range runs {
 		for _, p := range r.Profiles {
 			if shares == nil {
 				shares = map[string]float64{}
 			}
 			for _, f := range p.Functions {
-				shares[f.Name] += f.Own / float64(len(runs)*len(r.Profiles))
+				shares[f.Name] += f.Own / float64(profiled*len(r.Profiles))
 			}
 		}
 	}

@@ -150,37 +150,26 @@ func (c *canvas) labels() {
 	}
 }
 
-// place is where a legend writes a name: its row, and its horizontal position.
-type place struct {
-	row int
-	x   float64
-}
-
-// places returns where the names of a legend are written: in as many rows as they need.
-func (c *canvas) places(names []string) (out []place) {
-	const letter, mark = 6.4, 40.0
+// places returns where the names of a legend are written, right of the label of the vertical axis, in as many rows as
+// they need.
+func (c *canvas) places(names []string) (at [][2]float64, rows int) {
 	first := c.left
 	if c.width > 700 {
 		first += 120
 	}
-	at := place{0, first}
-	for _, name := range names {
-		width := mark + letter*float64(len([]rune(name)))
-		if at.x > first && at.x+width > c.width-c.right {
-			at = place{at.row + 1, first}
-		}
-		out = append(out, at)
-		at.x += width
+	at, rows = placed(names, 40, c.width-c.right-first)
+	for i := range at {
+		at[i][0] += first
 	}
-	return out
+	return at, rows
 }
 
 const legendRow = 14.0
 
 // legendHeight returns how much space above the chart a legend needs.
 func (c *canvas) legendHeight(names []string) float64 {
-	all := c.places(names)
-	return 8 + legendRow*float64(all[len(all)-1].row)
+	_, rows := c.places(names)
+	return 8 + legendRow*float64(rows-1)
 }
 
 // legend writes the names of the series above the chart. A single series needs no name.
@@ -188,10 +177,9 @@ func (c *canvas) legend(names []string) {
 	if len(names) < 2 {
 		return
 	}
-	all := c.places(names)
-	rows := all[len(all)-1].row
+	at, rows := c.places(names)
 	for i, name := range names {
-		x, y := all[i].x, c.top-8-legendRow*float64(rows-all[i].row)
+		x, y := at[i][0], c.top-8-legendRow*(float64(rows-1)-at[i][1])
 		switch {
 		case i < len(c.marks) && c.marks[i].Crosses:
 			fmt.Fprintf(c, `<path d="M%.1f %.1fl8 8m0 -8l-8 8" stroke="%s" stroke-width="2" fill="none"/>`, x+8, y-4, c.color(i))

@@ -24,10 +24,9 @@ func Parts(f Frame, names []string, all []Whole) string {
 		longest = max(longest, cell.Width(cell.Shorten(w.Label, 40)))
 		sums = append(sums, sum(w.Parts))
 	}
-	left := 16 + 6.4*float64(longest)
-	places, lines := placed(names, 900-left)
-	f.Height = 14 + lines*legendLine + 40 + each*max(len(all), 1)
-	c := newCanvas(f, left)
+	c := newCanvas(f, 16+6.4*float64(longest))
+	places, lines := placed(names, 34, c.width-c.left)
+	c.height = float64(14 + lines*legendLine + 40 + each*max(len(all), 1))
 	c.right, c.top = min(90, c.width/4), float64(14+lines*legendLine)
 	c.x, c.y = scaleOf(f.X, append(sums, 0)), scale{high: 1}
 	c.open()
@@ -71,11 +70,12 @@ func partColor(k, n int) string {
 // legendLine is the height of a line of the legend.
 const legendLine = 16
 
-// placed returns where the names of a legend go in a given width: the horizontal place, and the line from 0.
-func placed(names []string, width float64) (places [][2]float64, lines int) {
+// placed returns where the names of a legend go in a given width: the horizontal place, and the line from 0. mark is the
+// width of a name's mark and of the space around it.
+func placed(names []string, mark, width float64) (places [][2]float64, lines int) {
 	x, line := 0.0, 0
 	for _, name := range names {
-		w := 34 + 6.4*float64(cell.Width(name))
+		w := mark + 6.4*float64(cell.Width(name))
 		if x > 0 && x+w > width {
 			x, line = 0, line+1
 		}

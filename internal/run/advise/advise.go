@@ -121,23 +121,11 @@ func (a *attempt) measure(ctx context.Context) error {
 		if with {
 			letter, side = "B", &a.indexed
 		}
-		name := fmt.Sprintf("index-%d-%02d-%s", a.number, i+1, letter)
-		if a.trial.Kept == nil || !a.trial.Kept(name) {
-			if err := a.with(ctx, with); err != nil {
-				if ctx.Err() == nil && with {
-					a.proof.Why = message.New("proof.unbuilt", message.Text("error", err.Error()))
-					return nil
-				}
-				return err
-			}
-		}
-		a.proof.Order += letter
-		a.proof.Built = a.proof.Built || with
-		r, seen, err := a.run(ctx, name)
-		if err != nil {
-			a.proof.Why = message.New("proof.unmeasured")
+		r, seen, err := a.run(ctx, fmt.Sprintf("index-%d-%02d-%s", a.number, i+1, letter), with)
+		if err != nil || !a.proof.Why.IsZero() {
 			return err
 		}
+		a.proof.Order += letter
 		side.results, side.seen = append(side.results, r), append(side.seen, seen)
 	}
 	return nil
@@ -146,11 +134,25 @@ func (a *attempt) measure(ctx context.Context) error {
 // invalidTries is how often a run is made that the generator spoiled each time.
 const invalidTries = 3
 
-// run makes one run. It repeats a run that the generator spoiled, unless the server counted the statements that decide:
-// the server's own times don't depend on when the generator sent its requests.
-func (a *attempt) run(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
+// run makes one run, with the index or without it. It repeats a run that the generator spoiled, unless the server
+// counted the statements that decide: the server's own times don't depend on when the generator sent its requests.
+// If no run is made, the proof says why.
+func (a *attempt) run(ctx context.Context, name string, with bool) (*result.Result, []record.Inspection, error) {
 	for try := 1; ; try++ {
+		if a.trial.Kept == nil || !a.trial.Kept(name) {
+			if err := a.with(ctx, with); err != nil {
+				if ctx.Err() == nil && with {
+					a.proof.Why = message.New("proof.unbuilt", message.Text("error", err.Error()))
+					return nil, nil, nil
+				}
+				return nil, nil, err
+			}
+		}
+		a.proof.Built = a.proof.Built || with
 		r, seen, err := a.trial.Run(ctx, name)
+		if err != nil {
+			a.proof.Why = message.New("proof.unmeasured")
+		}
 		if err != nil || r.Verdict != verdict.Invalid || try == invalidTries || a.counts(seen) {
 			return r, seen, err
 		}

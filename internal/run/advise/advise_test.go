@@ -180,6 +180,28 @@ func TestProofGoesOn(t *testing.T) {
 	}
 }
 
+// A run that the generator spoiled before the attempt was killed is repeated with the index.
+func TestProofGoesOnAfterASpoiledRun(t *testing.T) {
+	s := &shop{nsOf: func(indexes []string) float64 { return 50e6 / float64(1+len(indexes)) }}
+	const spoiled = "index-1-02-B"
+	var again []bool
+	trial := &Trial{Database: s, Times: 3, Say: func(string) {}, Kept: func(name string) bool { return name == spoiled }}
+	trial.Run = func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
+		r, seen, err := s.run(ctx, name)
+		switch name {
+		case spoiled:
+			r.Verdict = "invalid"
+		case spoiled + "-again":
+			again = append(again, slices.Contains(s.indexes, "a"))
+		}
+		return r, seen, err
+	}
+	list, _ := s.Propose(t.Context(), nil)
+	if _, err := trial.Prove(t.Context(), list[:1]); err != nil || !slices.Equal(again, []bool{true}) {
+		t.Errorf("%v; with the index: %v", err, again)
+	}
+}
+
 // busy returns a shop whose response times don't depend on indexes. Its server counts a read that index a makes faster
 // by the given factor, a write that it makes slower, and a statement that it doesn't affect.
 func busy(factor float64) *shop {

@@ -92,9 +92,9 @@ func (d *document) causes() cell.Table {
 		}
 	}
 	for _, f := range d.findings(mostCauses) {
-		about := about(&f)
+		about := about(&f.Finding)
 		if f.Statement != "" {
-			about = d.named(d.textOf(f.Statement, f.Subject))
+			about = d.named(f.text)
 		}
 		row(d.titleOf(f.ID)+": "+about, sentence(f.Evidence.In(d.l)), sentence(f.Advice.In(d.l)), d.say("not tried"),
 			cell.Plain)
@@ -108,31 +108,6 @@ func sentence(text string) string {
 		return text
 	}
 	return text + "."
-}
-
-// textOf returns the text of a statement in the inspections of the last analysis and of the run at the limit, or other.
-func (d *document) textOf(id, other string) string {
-	var runs []*record.Run
-	if l := d.limit(); l != nil {
-		runs = append(runs, l.run)
-	}
-	if a := d.lastOf(campaignfile.StepAnalyse); a != nil {
-		if run := d.inspected(a); run != nil {
-			runs = append(runs, run)
-		}
-	}
-	for _, run := range runs {
-		for i := range run.Inspections {
-			for _, w := range run.Inspections[i].Windows {
-				for _, s := range w.Statements {
-					if s.ID == id && s.Text != "" {
-						return s.Text
-					}
-				}
-			}
-		}
-	}
-	return other
 }
 
 // measuredChange formats what an index changed.
@@ -177,7 +152,7 @@ func (d *document) tiles() (out page.Tiles) {
 		d.l.Figure(program.Scale(n)) + "; " + note}}, out...)
 	searches := d.ofKind(campaignfile.StepSearch)
 	if len(searches) > 1 && m > 0 && changed(d.results) {
-		low, high := d.risen(searches[0].Search, searches[len(searches)-1].Search, m, n)
+		low, high := d.risen(searches[0], searches[len(searches)-1], m, n)
 		out = append(out, page.Tile{Label: d.say("before the fixes"), Figure: cell.Rate(d.profileRate() * m),
 			Note: d.say("now %s times", d.ratio(n/m, low, high))})
 	}
@@ -195,13 +170,16 @@ func (d *document) loadChart() (chart, bool) {
 	}
 	var series []svg.Series
 	most, least, highest := 0.0, math.Inf(1), 0.0
-	both := len(d.ofKind(campaignfile.StepSearch)) > 1
+	both := len(d.ofKind(campaignfile.StepSearch)) > 1 && changed(d.results)
 	for i := range d.results {
 		r := &d.results[i]
 		var trials []program.Result
 		switch {
 		case r.Search != nil:
 			trials = r.Search.Trials
+			if r.Contradicts != nil {
+				trials = slices.Concat(r.Contradicts.Trials, trials)
+			}
 		case r.Kind == campaignfile.StepConfirm && r.Trial != nil:
 			if trials = r.Holds; len(trials) == 0 {
 				trials = []program.Result{*r.Trial}

@@ -78,6 +78,26 @@ func TestCausesOnTheFirstPage(t *testing.T) {
 	}
 }
 
+// Findings about statements that an index was kept for are told only if they come after it, each with the text of its
+// statement in the same inspection.
+func TestFindingsSinceTheFix(t *testing.T) {
+	fix := kept(2)
+	fix.Fix.Proofs[0].Gains = []record.Effect{{Statement: "1"}}
+	d := &document{l: units.English, results: []Result{{Kind: campaignfile.StepAnalyse, Number: 1}, fix,
+		{Kind: campaignfile.StepAnalyse, Number: 3}}}
+	const text = "select * from book where author = $1 order by name"
+	run := &record.Run{Inspections: []record.Inspection{{Windows: []record.ServerWindow{{
+		Statements: []record.Statement{{ID: "1", Text: text}}}},
+		Findings: []record.Finding{{ID: "seq-scan", Statement: "1", Subject: "select * from book"}, {ID: "bloat", Subject: "book"},
+			{ID: "bloat", Subject: "book"}}}}}
+	if got := d.found(nil, &d.results[0], run); len(got) != 1 || got[0].ID != "bloat" {
+		t.Errorf("before the fix: %+v", got)
+	}
+	if got := d.found(nil, &d.results[2], run); len(got) != 2 || got[0].text != text || got[1].text != "book" {
+		t.Errorf("after it: %+v", got)
+	}
+}
+
 // The chart of the first page has the trials that passed and those that failed, and the limit.
 func TestLoadChart(t *testing.T) {
 	r := searched(1, 0, 10)
@@ -93,6 +113,23 @@ func TestLoadChart(t *testing.T) {
 	c, ok := d.loadChart()
 	if !ok || strings.Count(c.svg, "<circle") != 2+1 || !strings.Contains(c.svg, ">failed<") {
 		t.Errorf("%v: %s", ok, c.svg)
+	}
+}
+
+// What responses are made of is drawn as wide as the other charts, if something is known of it.
+func TestResponseParts(t *testing.T) {
+	d := &document{l: units.English}
+	o := record.Operation{Name: "read"}
+	o.Response.MeanNs, o.Service.MeanNs = 5e6, 4e6
+	run := &record.Run{Operations: []record.Operation{o}}
+	if got := d.responseParts(run, "01-analyse"); got != nil {
+		t.Errorf("nothing is known: %+v", got)
+	}
+	run.Processes = make([]record.Process, 1)
+	got := d.responseParts(run, "01-analyse")
+	if len(got) != 1 || !strings.Contains(got[0].svg, `viewBox="0 0 560 `) ||
+		!strings.Contains(got[0].svg, "waiting for a session 1.00 ms") {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -40,7 +40,7 @@ func (d *document) gain(searches []*Result) bool {
 		if a, b := first.PerS(m), last.PerS(n); a > 0 && b > 0 {
 			t := cell.Table{ID: "gain-maximum", Title: d.say("MAXIMUM"),
 				Columns: []cell.Column{{Left: true}, {Head: d.say("before")}, {Head: d.say("after")}, {Head: d.say("times")}}}
-			low, high := d.risen(first, last, m, n)
+			low, high := d.risen(searches[0], searches[len(searches)-1], m, n)
 			t.Add(cell.Text("N"), cell.Text(d.l.Figure(program.Scale(m))), cell.Text(d.l.Figure(program.Scale(n))),
 				d.times(n, m, low, high))
 			t.Add(cell.Text(d.say("rate")), cell.Rate(a), cell.Rate(b), d.times(b, a, low, high))
@@ -86,7 +86,7 @@ func (d *document) rise() string {
 	first, last := searches[0].Search, searches[len(searches)-1].Search
 	a, b := first.PerS(m), last.PerS(n)
 	rates := []any{d.l.Figure(units.Rate(a)), d.l.Figure(units.Rate(b))}
-	low, high := d.risen(first, last, m, n)
+	low, high := d.risen(searches[0], searches[len(searches)-1], m, n)
 	unclear := 1 + max(first.Bracket.Width(), last.Bracket.Width(), first.Options.Width)
 	switch {
 	case !changed(d.results) && max(a, b) > min(a, b)*unclear:
@@ -101,8 +101,8 @@ func (d *document) rise() string {
 
 // risen returns the interval of the ratio of two maxima m and n, by how well they are known: each lies between what was
 // held or passed and the lowest load that failed, in a search or a hold. An end is 0 if it isn't known.
-func (d *document) risen(first, last *program.SearchLog, m, n float64) (low, high float64) {
-	before, after := d.failedAbove(first, m, 0), d.failedAbove(last, n, 1)
+func (d *document) risen(first, last *Result, m, n float64) (low, high float64) {
+	before, after := d.failedAbove(first, m), d.failedAbove(last, n)
 	if before > 0 {
 		low = n / before
 	}
@@ -112,18 +112,21 @@ func (d *document) risen(first, last *program.SearchLog, m, n float64) (low, hig
 	return low, high
 }
 
-// failedAbove returns the lowest N above n that failed in a search or in a confirmation of its round, or 0 if none did.
-// A round of 1 stands for all later rounds.
-func (d *document) failedAbove(s *program.SearchLog, n float64, round int) (lowest float64) {
-	if s.Bracket.Upper > n {
-		lowest = s.Bracket.Upper
+// failedAbove returns the lowest N above n that failed in a search, or in a confirmation between it and the next search,
+// or 0 if none did.
+func (d *document) failedAbove(search *Result, n float64) (lowest float64) {
+	if upper := search.Search.Bracket.Upper; upper > n {
+		lowest = upper
 	}
 	for i := range d.results {
 		r := &d.results[i]
-		if min(r.Round, 1) != round || !r.confirms() {
+		if r.Number <= search.Number {
 			continue
 		}
-		for k := range r.Holds {
+		if r.Search != nil {
+			break
+		}
+		for k := range r.Holds { // only confirmations have several
 			if h := &r.Holds[k]; h.Verdict == verdict.Fail && h.N > n && (lowest == 0 || h.N < lowest) {
 				lowest = h.N
 			}

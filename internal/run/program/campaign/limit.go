@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"slices"
 
 	"brunt/internal/judge/verdict"
@@ -62,33 +63,69 @@ func (d *document) atLimit(r *Result, t *program.Result) *atLimit {
 	return l
 }
 
-// findings returns the findings of the run at the limit, then those of the last analysis about other subjects, without
-// those about statements that a kept index has changed since.
-func (d *document) findings(most int) (out []record.Finding) {
-	add := func(run *record.Run) {
-		for i := range run.Inspections {
-			for _, f := range run.Inspections[i].Findings {
-				if len(out) < most && !slices.ContainsFunc(out, func(o record.Finding) bool {
-					return o.ID == f.ID && o.Subject == f.Subject
-				}) {
-					out = append(out, f)
-				}
-			}
-		}
-	}
+// found is a finding of a step.
+type found struct {
+	record.Finding
+	text string // of its statement
+}
+
+// findings returns the gravest findings of the run at the limit and of the last analysis, in this order if they are
+// equally grave.
+func (d *document) findings(most int) (all []found) {
 	if l := d.limit(); l != nil {
-		add(l.run)
+		all = d.found(all, l.of, l.run)
 	}
 	if analysis := d.lastOf(campaignfile.StepAnalyse); analysis != nil {
 		if run := d.inspected(analysis); run != nil {
-			add(run)
+			all = d.found(all, analysis, run)
 		}
 	}
 	rank := []string{record.Critical, record.Serious, record.Minor}
-	slices.SortStableFunc(out, func(a, b record.Finding) int {
+	slices.SortStableFunc(all, func(a, b found) int {
 		return slices.Index(rank, a.Severity) - slices.Index(rank, b.Severity)
 	})
-	return out
+	return all[:min(len(all), most)]
+}
+
+// found adds the findings of a step's run about other subjects, without those about statements that a kept index has
+// changed since.
+func (d *document) found(all []found, r *Result, run *record.Run) []found {
+	for i := range run.Inspections {
+		in := &run.Inspections[i]
+		for k := range in.Findings {
+			f := &in.Findings[k]
+			if !d.helpedSince(r, f) && !slices.ContainsFunc(all, func(o found) bool {
+				return o.ID == f.ID && o.Subject == f.Subject
+			}) {
+				all = append(all, found{*f, textOf(in, f)})
+			}
+		}
+	}
+	return all
+}
+
+// helpedSince reports whether an index that was kept after a step is for the statement of a finding.
+func (d *document) helpedSince(r *Result, f *record.Finding) bool {
+	for _, fix := range d.ofKind(campaignfile.StepFix) {
+		if f.Statement != "" && fix.Number > r.Number && slices.ContainsFunc(fix.Fix.proofs(), func(p record.Proof) bool {
+			return p.Kept && slices.ContainsFunc(p.Gains, func(e record.Effect) bool { return e.Statement == f.Statement })
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// textOf returns the text of the statement that a finding of an inspection is about, or the finding's subject.
+func textOf(in *record.Inspection, f *record.Finding) string {
+	for _, w := range in.Windows {
+		for i := range w.Statements {
+			if s := &w.Statements[i]; s.ID == f.Statement && s.Text != "" {
+				return s.Text
+			}
+		}
+	}
+	return f.Subject
 }
 
 // limits lists what limits the target: why the run at the limit failed, what its sessions waited for, what stood still
@@ -125,15 +162,7 @@ func (d *document) waiting(in *record.Inspection) string {
 		}
 		classes[w.Class], share[w.Class] = classes[w.Class]+w.Mean, share[w.Class]+w.Share
 	}
-	slices.SortStableFunc(order, func(a, b string) int {
-		switch {
-		case classes[a] > classes[b]:
-			return -1
-		case classes[a] < classes[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(classes[b], classes[a]) })
 	var parts []string
 	for _, class := range order {
 		if share[class] < leastShare || classes[class] < leastMean {

@@ -168,6 +168,9 @@ func (d *document) runPart(p *part, r *Result) {
 		return
 	}
 	p.charts = append(p.charts, d.overTime(b, r.ID)...)
+	if r == d.lastOf(campaignfile.StepConfirm) || d.showsDatabase(r) {
+		p.charts = append(p.charts, d.responseParts(b.Run, r.ID)...)
+	}
 	t := r.Trial
 	figures := cell.Table{ID: r.ID + "-figures", Title: d.say("FIGURES"), Columns: []cell.Column{
 		{Head: "N"}, {Head: d.say("asked")}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "n"},
@@ -204,6 +207,16 @@ func (d *document) runPart(p *part, r *Result) {
 			p.tables = append(p.tables, d.clients(in, id))
 		}
 	}
+}
+
+// responseParts returns a chart of what the responses of a run are made of, if that is known.
+func (d *document) responseParts(run *record.Run, id string) []chart {
+	text := report.ResponseChart(run, d.l, halfWidth)
+	if text == "" {
+		return nil
+	}
+	return []chart{{id: id + "-parts", title: d.say("What responses are made of"),
+		note: d.say("means; the rest is unknown"), svg: text}}
 }
 
 // overTime returns the charts of a run: rate and response time.
@@ -248,10 +261,11 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 	findings := cell.Table{ID: id + "-findings", Title: d.say("FINDINGS"),
 		Columns: []cell.Column{{Head: d.say("severity"), Left: true}, {Head: d.say("about"), Left: true, Wrap: true},
 			{Head: d.say("evidence"), Left: true, Wrap: true}, {Head: d.say("advice"), Left: true, Wrap: true}}}
-	for _, f := range in.Findings {
+	for i := range in.Findings {
+		f := &in.Findings[i]
 		subject := f.Subject
 		if f.Statement != "" {
-			subject = d.named(d.textOf(f.Statement, f.Subject))
+			subject = d.named(textOf(in, f))
 		}
 		findings.Add(cell.Texts(d.say(f.Severity), d.titleOf(f.ID)+": "+subject, f.Evidence.In(d.l), f.Advice.In(d.l))...)
 	}
