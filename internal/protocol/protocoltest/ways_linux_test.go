@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/http"
+	"brunt/internal/protocol/protocoltest"
 	"brunt/internal/protocol/socket"
 	"brunt/test/testserver"
 )
@@ -93,6 +95,60 @@ func TestWays(t *testing.T) {
 				t.Errorf("a dead address: %v", err)
 			}
 		})
+	}
+}
+
+// A statement is cancelled by the way by which it was sent.
+func TestCancelTakesTheWay(t *testing.T) {
+	s := postgresSubject(t)
+	program := &protocol.Program{Requests: []protocol.Request{{Name: "sleep", Verb: protocol.SQL,
+		Text: "SELECT pg_sleep(1000)"}}}
+	_, port, err := net.SplitHostPort(s.target.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := s.target
+	if target.Way, err = socket.ParseWay([]string{"server.invalid:" + port + ":" + target.Address}, tunnels(t), ""); err != nil {
+		t.Fatal(err)
+	}
+	target.Address = "server.invalid:" + port
+	c, err := s.driver.Open(t.Context(), target, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Net.Close()
+	out, refused := c.Codec.Encode(nil, &program.Requests[0], nil)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	if _, err := c.Net.Write(out); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan string)
+	go func() {
+		b := make([]byte, 4<<10)
+		n, _ := c.Net.Read(b)
+		for n > 0 && !strings.Contains(string(b[:n]), "57014") && n < len(b) { // query_canceled
+			more, err := c.Net.Read(b[n:])
+			if n += more; err != nil {
+				break
+			}
+		}
+		answered <- string(b[:n])
+	}()
+	for tried := 0; ; tried++ { // one that arrives before the statement begins has no effect
+		c.Cancel(protocoltest.Within(t, 20e9))
+		select {
+		case text := <-answered:
+			if !strings.Contains(text, "57014") {
+				t.Errorf("answered %q", text)
+			}
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+		if tried == 200 {
+			t.Fatal("the statement goes on")
+		}
 	}
 }
 
