@@ -39,6 +39,7 @@ func TakeOwn(args []string) (o *Own, rest []string, err error) {
 	fs.StringVar(&o.Live.MetricsAddr, "metrics-addr", "", "")
 	fs.StringArrayVar(&o.Live.Destinations, "export", nil, "")
 	fs.StringArrayVar(&o.Live.Watched, "watch", nil, "")
+	fs.StringArrayVar(&o.Live.Inspected, "inspect", nil, "")
 	fs.BoolVar(&o.Quiet, "quiet", false, "")
 	fs.Uint64Var(&o.Seed, "seed", 1, "")
 	rest, err = command.TakeFlags(fs, rest)
@@ -73,6 +74,7 @@ func OwnHelp() string {
 		"  --metrics-addr ADDR   serve /metrics for Prometheus",
 		"  --export DESTINATION  send every interval to influx=URL, prometheus=URL or otlp=URL",
 		"  --watch WHAT          sample what into the record: pid:N, url:ADDRESS …",
+		"  --inspect SERVER      ask servers what they did: auto, or KIND=URL such as redis=redis://host:6379",
 		"  --hlog FILE           write a HdrHistogram log",
 		"  --seed N              seed of what is chosen at random",
 		"  --quiet               nothing on standard error but what went wrong",

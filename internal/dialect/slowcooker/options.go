@@ -67,6 +67,7 @@ type Options struct {
 	Quiet       bool
 	Exports     []string // where intervals are sent during the run
 	Watched     []string // what is sampled during the load
+	Inspected   []string // servers that are asked what they did
 }
 
 // RatePerS returns the load in requests a second.

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +11,53 @@ import (
 
 // procFolder is where the kernel describes processes.
 const procFolder = "/proc"
+
+// procFile is a file of the kernel's that is read again and again.
+type procFile struct {
+	path string
+	keep bool // it is kept open
+	long bool // one call may return only a part of it
+	file *os.File
+}
+
+// read returns the file's text, which is valid until the next use of the buffer; nothing if it can't be read.
+func (f *procFile) read(buffer *[]byte) []byte {
+	file := f.file
+	if file == nil {
+		var err error
+		if file, err = os.Open(f.path); err != nil {
+			return nil
+		}
+		if f.keep {
+			f.file = file
+		} else {
+			defer file.Close()
+		}
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil
+	}
+	for n := 0; ; {
+		if n == len(*buffer) {
+			*buffer = append(*buffer, make([]byte, max(n, leastBuffer))...)
+		}
+		k, err := file.Read((*buffer)[n:])
+		if n += k; err != nil || !f.long { // usually io.EOF
+			return (*buffer)[:n]
+		}
+	}
+}
+
+// leastBuffer is the length of buffers for files, in bytes.
+const leastBuffer = 32 << 10
+
+// close closes the file, which isn't kept open any more.
+func (f *procFile) close() {
+	if f.file != nil {
+		f.file.Close()
+		f.file, f.keep = nil, false
+	}
+}
 
 // stat is what is used here of /proc/PID/stat, or of a thread's.
 type stat struct {

@@ -87,6 +87,32 @@ func TestThreadsAreObserved(t *testing.T) {
 	o.end()
 }
 
+// Only threads that ran lately are sampled, and those that slept uninterruptibly when they were last looked at.
+func TestIdleThreadsAreLeftOut(t *testing.T) {
+	proc := tree(t, recorded())
+	o := newObserved(Target{Source: "x", PID: 100}, proc, proc)
+	defer o.end()
+	o.count()
+	wal := o.threads[101]
+	looks := func(state string, want int) {
+		t.Helper()
+		put(t, filepath.Join(proc, "100/task/101/stat"), statText(state, "1"))
+		wal.last = time.Time{} // long ago
+		o.sample()
+		if wal.now.inDisk != want {
+			t.Errorf("%d samples in state D, want %d", wal.now.inDisk, want)
+		}
+	}
+	looks("D", 0) // it hasn't run
+	put(t, filepath.Join(proc, "100/task/101/schedstat"), "1000 0 1\n")
+	o.count()
+	looks("D", 1)
+	o.count() // it doesn't run, but still sleeps
+	looks("D", 2)
+	looks("S", 2)
+	looks("D", 2)
+}
+
 func TestProcessThatEndedIsGone(t *testing.T) {
 	proc := tree(t, recorded())
 	o := newObserved(Target{Source: "x", PID: 100}, proc, proc)
@@ -158,6 +184,25 @@ func TestListenersAreFound(t *testing.T) {
 func TestQueuesOfTheServersSide(t *testing.T) {
 	if n, sum, most := parseQueues([]byte(tcpText), []uint16{6379}); n != 2 || sum != 2998368 || most != 2998367 {
 		t.Errorf("%d connections, %d bytes, %d", n, sum, most)
+	}
+}
+
+// A table without the server's connections is read seldom while another one has them.
+func TestEmptyTablesAreReadSeldom(t *testing.T) {
+	proc := tree(t, map[string]string{"tcp": tcpText, "tcp6": tcp6Text})
+	tables := []socketTable{{file: procFile{path: filepath.Join(proc, "tcp"), long: true}},
+		{file: procFile{path: filepath.Join(proc, "tcp6"), long: true}}}
+	var q queues
+	var buffer []byte
+	for k, want := range []int{4, 3, 2, 1, 0, 4} {
+		q.look(tables, []uint16{6379}, &buffer)
+		if tables[0].left != 0 || tables[1].left != want || q.connections != 2*(k+1) {
+			t.Errorf("look %d: %d and %d looks left, %d connections", k, tables[0].left, tables[1].left, q.connections)
+		}
+	}
+	q.look(tables, []uint16{6380}, &buffer)
+	if tables[0].left != 0 || tables[1].left != 0 {
+		t.Errorf("without connections: %d and %d looks left", tables[0].left, tables[1].left)
 	}
 }
 

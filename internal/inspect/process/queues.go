@@ -3,8 +3,6 @@ package process
 import (
 	"bytes"
 	"encoding/hex"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 )
@@ -27,17 +25,36 @@ func (q *queues) add(o *queues) {
 	q.most, q.full = max(q.most, o.most), q.full+o.full
 }
 
+// socketTable is a table of the kernel's TCP sockets.
+type socketTable struct {
+	file procFile
+	left int // looks until it is read again
+}
+
+// emptyLooks is how many looks leave out a table that had none of the connections, while another one had some. The
+// kernel takes milliseconds for a table, however few sockets are in it.
+const emptyLooks = 4
+
 // look adds the present state of the connections whose server's side has one of the ports.
-func (q *queues) look(proc string, pid int, ports []uint16) {
+func (q *queues) look(tables []socketTable, ports []uint16, buffer *[]byte) {
 	var sum, widest uint64
 	n := 0
-	for _, name := range []string{"tcp", "tcp6"} {
-		data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "net", name))
-		if err != nil {
+	for i := range tables {
+		t := &tables[i]
+		if t.left > 0 {
+			t.left--
 			continue
 		}
-		connections, bytes, most := parseQueues(data, ports)
+		connections, bytes, most := parseQueues(t.file.read(buffer), ports)
 		n, sum, widest = n+connections, sum+bytes, max(widest, most)
+		if connections == 0 {
+			t.left = emptyLooks
+		}
+	}
+	if n == 0 { // they are looked for everywhere
+		for i := range tables {
+			tables[i].left = 0
+		}
 	}
 	q.looks++
 	q.connections += n

@@ -22,7 +22,9 @@ type observed struct {
 
 	threads map[int]*thread
 	members map[int]*member
-	begun   bool // the threads that existed at the beginning are known
+	sockets [2]socketTable
+	buffer  []byte // for files
+	begun   bool   // the threads that existed at the beginning are known
 	gone    bool
 
 	now, sum totals // of the current interval, and of all measured ones
@@ -68,11 +70,28 @@ type machine struct {
 type thread struct {
 	pid            int
 	name           string
-	state          *os.File // of its stat file, kept open; nil if there are too many
+	state, times   procFile // its stat and schedstat
 	path           string
 	cpuNs, queueNs uint64 // at the last reading
 	now, sum       use
-	seen           bool // at the latest look at the list
+	seen           bool      // at the latest look at the list
+	ran            bool      // between the last two readings
+	last           time.Time // the latest reading before which it ran, or when it was met
+	asleep         bool      // uninterruptibly, at the latest sample
+}
+
+// awake is how long a thread is sampled after it has run. Some threads write to the disk once a second.
+const awake = 3 * time.Second
+
+// mayWait reports whether a thread may wait for the disk now. One that hasn't run for some time only may if it did so
+// at the latest sample.
+func (t *thread) mayWait(now time.Time) bool {
+	return t.seen && (t.asleep || t.ran || now.Sub(t.last) < awake)
+}
+
+func (t *thread) close() {
+	t.state.close()
+	t.times.close()
 }
 
 // use is what a thread used in a time.
@@ -91,12 +110,15 @@ type member struct {
 // sleep is the thread and the kernel's function of an uninterruptible sleep.
 type sleep struct{ thread, in string }
 
-// mostOpen limits the files that are kept open.
+// mostOpen limits the threads whose files are kept open.
 const mostOpen = 256
 
 func newObserved(t Target, proc, root string) *observed {
 	o := &observed{Target: t, proc: proc, root: root, self: os.Getpid(), threads: map[int]*thread{},
 		members: map[int]*member{}, sleeps: map[sleep]int{}}
+	for i, name := range []string{"tcp", "tcp6"} {
+		o.sockets[i].file = procFile{path: filepath.Join(o.path(t.PID, "net"), name), keep: true, long: true}
+	}
 	if st, ok := readStat(o.path(t.PID, "stat")); ok {
 		o.started = st.start
 	}
@@ -161,49 +183,36 @@ func (o *observed) refresh() {
 		}
 	}
 	for _, t := range o.threads {
-		if !t.seen && t.state != nil {
-			t.state.Close()
-			t.state = nil
+		if !t.seen {
+			t.close()
 		}
 	}
 }
 
 // meet adds a thread. What it used before the beginning doesn't count.
 func (o *observed) meet(pid, tid int) *thread {
-	t := &thread{pid: pid, path: filepath.Join(o.proc, strconv.Itoa(pid), "task", strconv.Itoa(tid))}
+	t := &thread{pid: pid, path: filepath.Join(o.proc, strconv.Itoa(pid), "task", strconv.Itoa(tid)), last: time.Now()}
 	name, _ := os.ReadFile(filepath.Join(t.path, "comm"))
 	t.name = strings.TrimSpace(string(name))
-	if len(o.threads) < mostOpen {
-		t.state, _ = os.Open(filepath.Join(t.path, "stat"))
-	}
+	t.state.path, t.times.path = filepath.Join(t.path, "stat"), filepath.Join(t.path, "schedstat")
+	t.state.keep, t.times.keep = len(o.threads) < mostOpen, len(o.threads) < mostOpen
 	if !o.begun {
-		data, _ := os.ReadFile(filepath.Join(t.path, "schedstat"))
-		t.cpuNs, t.queueNs, _ = parseSchedstat(data)
+		t.cpuNs, t.queueNs, _ = parseSchedstat(t.times.read(&o.buffer))
 	}
 	o.threads[tid] = t
 	return t
 }
 
-// sample looks at the states of the threads.
+// sample looks at the states of the threads that may wait for the disk.
 func (o *observed) sample() {
-	buffer := make([]byte, 512)
 	o.now.samples++
 	found := false
+	now := time.Now()
 	for _, t := range o.threads {
-		if !t.seen {
+		if !t.mayWait(now) {
 			continue
 		}
-		var data []byte
-		if t.state != nil {
-			n, err := t.state.ReadAt(buffer, 0)
-			if n == 0 && err != nil {
-				continue
-			}
-			data = buffer[:n]
-		} else {
-			data, _ = os.ReadFile(filepath.Join(t.path, "stat"))
-		}
-		if stateOf(data) != 'D' {
+		if t.asleep = stateOf(t.state.read(&o.buffer)) == 'D'; !t.asleep {
 			continue
 		}
 		in, _ := os.ReadFile(filepath.Join(t.path, "wchan"))
@@ -242,13 +251,16 @@ func (o *observed) count() {
 	if o.gone {
 		return
 	}
+	now := time.Now()
 	for _, t := range o.threads {
 		if !t.seen {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(t.path, "schedstat"))
-		cpu, queue, ok := parseSchedstat(data)
-		if err != nil || !ok || cpu < t.cpuNs || queue < t.queueNs {
+		cpu, queue, ok := parseSchedstat(t.times.read(&o.buffer))
+		if t.ran = ok && (cpu != t.cpuNs || queue != t.queueNs); t.ran {
+			t.last = now
+		}
+		if !ok || cpu < t.cpuNs || queue < t.queueNs {
 			continue
 		}
 		if o.begun {
@@ -265,7 +277,7 @@ func (o *observed) count() {
 		o.quota = q
 	}
 	if o.begun && len(o.Ports) > 0 {
-		o.now.unread.look(o.proc, o.PID, o.Ports)
+		o.now.unread.look(o.sockets[:], o.Ports, &o.buffer)
 	}
 	o.begun = true
 }
@@ -350,10 +362,10 @@ func (o *observed) close(measured bool, length time.Duration, inFlight float64) 
 // end closes the files.
 func (o *observed) end() {
 	for _, t := range o.threads {
-		if t.state != nil {
-			t.state.Close()
-			t.state = nil
-		}
+		t.close()
+	}
+	for i := range o.sockets {
+		o.sockets[i].file.close()
 	}
 }
 

@@ -16,7 +16,8 @@ const (
 	mostPeriod  = time.Second
 	leastCount  = 250 * time.Millisecond // between readings of the counters
 	mostCount   = 5 * time.Second
-	costBound   = 600 // samples, and readings, each take at most 1/costBound of a core
+	sampleBound = 600  // samples take at most 1/sampleBound of a core,
+	countBound  = 1000 // and readings 1/countBound
 )
 
 // Watch observes processes during a load. It is a measure.Sink that only signals its goroutine.
@@ -67,41 +68,38 @@ func (w *Watch) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// run takes samples until stop is closed. Its thread does nothing else, so that the thread's processor time is the
-// cost.
+// run takes samples until stop is closed. It isn't locked to a thread: waking one for each sample would cost more than
+// the samples.
 func (w *Watch) run() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	began := threadTime()
 	period, every := leastPeriod, leastCount
-	w.count()
+	w.spentBy(w.count)
 	counted := time.Now()
 	timer := time.NewTimer(period)
 	defer timer.Stop()
 	for {
 		select {
 		case <-w.stop:
-			w.pending()
-			w.spent, w.took = threadTime()-began, time.Since(w.began)
+			w.spentBy(w.pending)
+			w.took = time.Since(w.began)
 			return
 		case t := <-w.ticks:
 			// The next interval may be the first that is measured. After that, readings needn't be at ends of intervals.
 			if t.warmUp {
-				w.count()
+				w.spentBy(w.count)
 				counted = time.Now()
 			}
 			w.close(t)
 		case <-timer.C:
-			cost := spentBy(func() {
+			cost := w.spentBy(func() {
 				for _, o := range w.all {
 					if !o.gone {
 						o.sample()
 					}
 				}
 			})
-			period = bounded(cost*costBound, leastPeriod, mostPeriod)
+			period = bounded(cost*sampleBound, leastPeriod, mostPeriod)
 			if time.Since(counted) >= every {
-				every = bounded(spentBy(w.count)*costBound, leastCount, mostCount)
+				every = bounded(w.spentBy(w.count)*countBound, leastCount, mostCount)
 				counted = time.Now()
 			}
 			timer.Reset(period)
@@ -125,11 +123,15 @@ func (w *Watch) pending() {
 
 func bounded(d, least, most time.Duration) time.Duration { return min(max(d, least), most) }
 
-// spentBy returns the processor time of the calling thread that a function takes.
-func spentBy(f func()) time.Duration {
+// spentBy returns the processor time that a function takes, and adds it to the cost.
+func (w *Watch) spentBy(f func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	began := threadTime()
 	f()
-	return threadTime() - began
+	took := threadTime() - began
+	w.spent += took
+	return took
 }
 
 // machineNow reads the machine's times.

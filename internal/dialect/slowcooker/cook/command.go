@@ -92,7 +92,7 @@ func runCook(s *command.Env, o *slowcooker.Options, workers *command.WorkerFlags
 			Recording: runner.Recording{Extra: map[string]string{"dialect": "slow_cooker"}},
 		},
 		Record: loadtest.Record{Root: o.Results, Dir: o.Bundle, None: o.NoRecord, HDRLog: o.HDRLog},
-		Live:   loadtest.Live{MetricsAddr: o.MetricAddr, Destinations: o.Exports, Watched: o.Watched},
+		Live:   loadtest.Live{MetricsAddr: o.MetricAddr, Destinations: o.Exports, Watched: o.Watched, Inspected: o.Inspected},
 		Quiet:  o.Quiet || replacing, ReopensLog: o.Log != "",
 		Hooks: c.Hooks, Open: c.Open, Beyond: c.beyond(),
 	}
