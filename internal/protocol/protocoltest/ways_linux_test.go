@@ -108,7 +108,8 @@ func TestCancelTakesTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := s.target
-	if target.Way, err = socket.ParseWay([]string{"server.invalid:" + port + ":" + target.Address}, tunnels(t), ""); err != nil {
+	resolved := "server.invalid:" + port + ":" + target.Address
+	if target.Way, err = socket.ParseWay([]string{resolved}, tunnels(t), ""); err != nil {
 		t.Fatal(err)
 	}
 	target.Address = "server.invalid:" + port

@@ -70,8 +70,8 @@ func partColor(k, n int) string {
 // legendLine is the height of a line of the legend.
 const legendLine = 16
 
-// placed returns where the names of a legend go in a given width: the horizontal place, and the line from 0. mark is the
-// width of a name's mark and of the space around it.
+// placed returns where the names of a legend go in a given width: the horizontal place, and the line from 0. mark is
+// the width of a name's mark and of the space around it.
 func placed(names []string, mark, width float64) (places [][2]float64, lines int) {
 	x, line := 0.0, 0
 	for _, name := range names {

@@ -88,8 +88,8 @@ func TestFindingsSinceTheFix(t *testing.T) {
 	const text = "select * from book where author = $1 order by name"
 	run := &record.Run{Inspections: []record.Inspection{{Windows: []record.ServerWindow{{
 		Statements: []record.Statement{{ID: "1", Text: text}}}},
-		Findings: []record.Finding{{ID: "seq-scan", Statement: "1", Subject: "select * from book"}, {ID: "bloat", Subject: "book"},
-			{ID: "bloat", Subject: "book"}}}}}
+		Findings: []record.Finding{{ID: "seq-scan", Statement: "1", Subject: "select * from book"},
+			{ID: "bloat", Subject: "book"}, {ID: "bloat", Subject: "book"}}}}}
 	if got := d.found(nil, &d.results[0], run); len(got) != 1 || got[0].ID != "bloat" {
 		t.Errorf("before the fix: %+v", got)
 	}

@@ -112,8 +112,8 @@ func (d *document) risen(first, last *Result, m, n float64) (low, high float64) 
 	return low, high
 }
 
-// failedAbove returns the lowest N above n that failed in a search, or in a confirmation between it and the next search,
-// or 0 if none did.
+// failedAbove returns the lowest N above n that failed in a search, or in a confirmation between it and the next
+// search, or 0 if none did.
 func (d *document) failedAbove(search *Result, n float64) (lowest float64) {
 	if upper := search.Search.Bracket.Upper; upper > n {
 		lowest = upper
