@@ -12,6 +12,7 @@ import (
 
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/tpc"
+	"brunt/internal/dialect/tpc/tpctest"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/record"
@@ -144,7 +145,7 @@ func execute(p *plan.Plan, args ...string) (string, string, error) {
 // supplied them, orders that were rolled back left nothing, and the conditions hold.
 func TestEffects(t *testing.T) {
 	testserver.SkipQuick(t)
-	for _, name := range systems {
+	for _, name := range tpctest.Systems {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			p := system(t, name)
