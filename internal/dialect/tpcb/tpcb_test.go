@@ -13,12 +13,12 @@ import (
 
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/tpc"
-	"brunt/internal/dialect/tpc/tpctest"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
 	"brunt/internal/record"
 	"brunt/internal/server/schema/fill"
+	"brunt/test/databases"
 	"brunt/test/testserver"
 )
 
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 // system returns a plan for a server of a protocol.
 func system(t *testing.T, name string) *plan.Plan {
 	t.Helper()
-	return tpctest.Plan(t, &servers, name, "tpcb")
+	return databases.Plan(t, &servers, name, "tpcb")
 }
 
 func open(t *testing.T, p *plan.Plan) *tpc.Database {
@@ -70,7 +70,7 @@ func execute(p *plan.Plan, args ...string) (out, errs string, err error) {
 // After a load, all conditions hold, and the database holds what the record counts. Changes break each condition.
 func TestEffects(t *testing.T) {
 	testserver.SkipQuick(t)
-	for _, name := range tpctest.Systems {
+	for _, name := range databases.Protocols {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			p := system(t, name)

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"brunt/internal/dialect/tpc"
-	"brunt/internal/dialect/tpc/tpctest"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
+	"brunt/test/databases"
 	"brunt/test/testserver"
 )
 
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 // system returns a plan for a server of a protocol.
 func system(t *testing.T, name string) *plan.Plan {
 	t.Helper()
-	return tpctest.Plan(t, &servers, name, "tpcc")
+	return databases.Plan(t, &servers, name, "tpcc")
 }
 
 func open(t *testing.T, p *plan.Plan) *tpc.Database {
@@ -69,7 +69,7 @@ func loaded(t *testing.T, p *plan.Plan, warehouses int64) *tpc.Database {
 // All twelve conditions hold on fresh data, and each is broken by the change that it is about.
 func TestConditions(t *testing.T) {
 	testserver.SkipQuick(t)
-	for _, name := range tpctest.Systems {
+	for _, name := range databases.Protocols {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			d := loaded(t, system(t, name), 2)

@@ -12,11 +12,11 @@ import (
 
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/tpc"
-	"brunt/internal/dialect/tpc/tpctest"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/server/schema/fill"
+	"brunt/test/databases"
 	"brunt/test/testserver"
 )
 
@@ -145,7 +145,7 @@ func execute(p *plan.Plan, args ...string) (string, string, error) {
 // supplied them, orders that were rolled back left nothing, and the conditions hold.
 func TestEffects(t *testing.T) {
 	testserver.SkipQuick(t)
-	for _, name := range tpctest.Systems {
+	for _, name := range databases.Protocols {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			p := system(t, name)

@@ -300,7 +300,7 @@ func TestLinesWaitInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	err := c.intervals(c.members[0])(func(line, _ []byte) error {
+	err := (view{c}).intervals(c.members[0])(func(line, _ []byte) error {
 		got = append(got, string(line))
 		return nil
 	})
@@ -435,7 +435,7 @@ func (c *Coordinator) state(k int) State {
 
 // If workers can't run one load together, the error names every difference between them.
 func TestDisagreement(t *testing.T) {
-	c := &Coordinator{o: Options{Version: "1", Interval: time.Second}, members: []*member{{}, {number: 1}}}
+	c := &Coordinator{o: Options{Version: "1", Interval: time.Second}, roster: roster{members: []*member{{}, {number: 1}}}}
 	same := Hello{Version: "1", Cores: 4, Offset: Offset{Ns: 5e6, UncertaintyNs: 1e6}}
 	for name, row := range map[string]struct {
 		change func(h *Hello)
@@ -535,11 +535,11 @@ func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"run":"run","worker":0,"process":"p","from":0,"packed_bytes":60}` + "\na\nb\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c := &Coordinator{o: Options{Run: "run", Dir: t.TempDir(), OnLost: GoOn}, clock: NewClock(),
-			members: []*member{{}}}
+			roster: roster{members: []*member{{}}}}
 		c.prepare()
 		c.members[0].inbox.open(t.TempDir(), &c.packedB)
 		answer := httptest.NewRecorder()
-		c.serveReport(answer, httptest.NewRequest("POST", "/report", bytes.NewReader(body)))
+		desk{c}.serveReport(answer, httptest.NewRequest("POST", "/report", bytes.NewReader(body)))
 		if code := answer.Code; code != 200 && code != 400 && code != 409 {
 			t.Errorf("status %d", code)
 		}

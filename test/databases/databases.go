@@ -1,5 +1,5 @@
-// Package tpctest contains what the tests of TPC-B and TPC-C have in common.
-package tpctest
+// Package databases starts the databases of several kinds that benchmarks are tested with.
+package databases
 
 import (
 	"path/filepath"
@@ -10,8 +10,8 @@ import (
 	"brunt/test/testserver"
 )
 
-// Systems are the protocols of the systems that the benchmarks are tested with.
-var Systems = []string{"sqlite", "pg", "mysql", "iproto"}
+// Protocols are the protocols of the databases that Plan starts.
+var Protocols = []string{"sqlite", "pg", "mysql", "iproto"}
 
 // Plan starts a server of a protocol, or takes one of the pool, and returns a plan for it. The plan and the file of an
 // embedded database have the given name.
