@@ -97,7 +97,7 @@ const notesTable = "brunt_tpcb"
 
 const version = "1"
 
-// The facts that are stored beside the data.
+// The facts that are stored with the data.
 const (
 	factSeed     = "seed"
 	factBranches = "branches"

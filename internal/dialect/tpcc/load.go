@@ -20,7 +20,7 @@ const notesTable = "brunt_tpcc"
 // version is the version of the population. It changes whenever the same seed gives other rows.
 const version = "1"
 
-// The facts that are stored beside the data.
+// The facts that are stored with the data.
 const (
 	factSeed       = "seed"
 	factWarehouses = "warehouses"

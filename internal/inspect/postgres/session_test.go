@@ -37,7 +37,7 @@ func (d *database) busy(application string, n int, sql string) (wait func()) {
 		done.Add(1)
 		go func() {
 			defer done.Done()
-			_, _ = c.Exec(context.Background(), sql) // the connection may be closed meanwhile
+			_, _ = c.Exec(context.Background(), sql) // the connection may be closed by then
 		}()
 	}
 	d.until(n, fmt.Sprintf("select count(*) from pg_stat_activity where application_name = '%s' and state = 'active'",

@@ -167,7 +167,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// A replica that is filled anew is found.
+// A replica that is synchronized in full again is found.
 func TestResync(t *testing.T) {
 	primary, replica := testserver.Redis(t), testserver.Redis(t)
 	to := drive(t, replica.Addr)
