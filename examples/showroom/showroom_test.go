@@ -37,8 +37,8 @@ func TestCampaignOnTarantool(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	results := filepath.Join(dir, "results")
-	cmd := exec.CommandContext(ctx, exampletest.Brunt(t), "campaign", "run", filepath.Join(dir, "campaign.yml"), "--anyway", "--bundle",
-		results)
+	cmd := exec.CommandContext(ctx, exampletest.Brunt(t), "campaign", "run", filepath.Join(dir, "campaign.yml"),
+		"--anyway", "--bundle", results)
 	cmd.Env = exampletest.Environment("SHOWROOM="+testserver.Address(t), "SHOWROOM_DIR="+dir,
 		"CARS=50000")
 	var out bytes.Buffer

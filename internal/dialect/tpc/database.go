@@ -104,8 +104,8 @@ func (f Facts) Int(name string) int64 {
 	return n
 }
 
-// Known returns the constants of loaded data. It fails if the database has none, or if they are those of another version
-// of the data, which is the fact FactVersion.
+// Known returns the constants of loaded data. It fails if the database has none, or if they are those of another
+// version of the data, which is the fact FactVersion.
 func (b *Benchmark) Known(ctx context.Context, d *Database, version string) (Facts, error) {
 	facts, err := d.ReadFacts(ctx)
 	switch {

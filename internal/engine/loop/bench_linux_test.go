@@ -42,8 +42,8 @@ func plain(t testing.TB, cfg engine.FleetConfig) (*loop.Fleet, *measure.Collecto
 
 func TestRequestsAllocateNothing(t *testing.T) {
 	const n = 100_000
-	for _, c := range []engine.FleetConfig{{ForLoops: engine.ForLoops{Pipeline: 1}}, {ForLoops: engine.ForLoops{Pipeline: 8}}} {
-		c.Sessions = 8
+	for _, pipeline := range []int{1, 8} {
+		c := engine.FleetConfig{Sessions: 8, ForLoops: engine.ForLoops{Pipeline: pipeline}}
 		f, collector := plain(t, c)
 		run := func(first, operations uint64) {
 			if _, err := f.Run(context.Background(), nil, schedule.Stage{First: first, Operations: operations}); err != nil {

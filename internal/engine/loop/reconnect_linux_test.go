@@ -41,7 +41,7 @@ func TestReconnect(t *testing.T) {
 			Workload: w, Driver: postgres.New(), Sessions: 2, OperationTimeout: 30 * time.Second,
 			Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
 			Where:    engine.Where{Targets: []protocol.Target{target}},
-			Dialing:  engine.Dialing{ConnectTimeout: 10 * time.Second, Reconnect: true, OnDial: func(ns int64) { dialed.Add(1) }},
+			Dialing:  engine.Dialing{ConnectTimeout: 10 * time.Second, Reconnect: true, OnDial: func(int64) { dialed.Add(1) }},
 			ForLoops: engine.ForLoops{Pipeline: 1},
 		}
 		fleet := connect(t, &cfg, postgres.New(), codec)

@@ -70,7 +70,8 @@ func TestSessionsWait(t *testing.T) {
 		cfg := engine.FleetConfig{
 			Workload: w, Driver: postgres.New(), Sessions: 4, OperationTimeout: 30 * time.Second,
 			Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
-			Where:   engine.Where{Targets: []protocol.Target{{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}}},
+			Where: engine.Where{Targets: []protocol.Target{
+				{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}}},
 			Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second}, ForLoops: engine.ForLoops{Pipeline: 1},
 		}
 		fleet := connect(t, &cfg, postgres.New(), codec)

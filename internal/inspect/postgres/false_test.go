@@ -104,7 +104,8 @@ func (d *database) shopped(done, each int) *record.Inspection {
 
 func TestRepeatedStatementIsFound(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "create index on book (id)", "vacuum analyze book")
-	inspecttest.Expect(t, d.shopped(30, 8), FindRepeated, "select name from book where id = $1", "240 times", "8", "each page")
+	inspecttest.Expect(t, d.shopped(30, 8), FindRepeated, "select name from book where id = $1", "240 times", "8",
+		"each page")
 }
 
 func TestStatementsOfOperationAreSilent(t *testing.T) {
@@ -124,8 +125,8 @@ func TestStatementForEachRowIsFound(t *testing.T) {
 		}
 	}
 	page := inspect.Operation{Name: "page", Method: "GET", Done: 20}
-	inspecttest.Expect(t, d.inspected(load, page, inspect.Operation{Name: "other", Method: "POST", Done: 500}), FindRepeated,
-		"select name from book where id = $1", "for each of the", "in page", "order by id limit")
+	inspecttest.Expect(t, d.inspected(load, page, inspect.Operation{Name: "other", Method: "POST", Done: 500}),
+		FindRepeated, "select name from book where id = $1", "for each of the", "in page", "order by id limit")
 	inspecttest.Silent(t, d.inspected(load, page, inspect.Operation{Name: "name", Method: "GET", Done: 137}), FindRepeated)
 }
 
@@ -146,7 +147,8 @@ func (d *database) pool(n, idle int) *record.Inspection {
 }
 
 func TestPoolIdleInTransactionsIsFound(t *testing.T) {
-	inspecttest.Expect(t, newDatabase(t, counting(t)).pool(4, 3), FindIdleXact, "3", "of its 4 connections", "commit before it")
+	inspecttest.Expect(t, newDatabase(t, counting(t)).pool(4, 3), FindIdleXact, "3", "of its 4 connections",
+		"commit before it")
 }
 
 func TestPoolWithOneTransactionIsSilent(t *testing.T) {
@@ -194,7 +196,8 @@ func TestHalfOfTwoIndexesIsSettled(t *testing.T) {
 func TestConstantsThatAreNotKnownAreNotAdvised(t *testing.T) {
 	d := newDatabase(t, counting(t), people, "vacuum analyze person")
 	in := d.inspected(d.repeat(3, "select * from person where doc->>'email' = $1", "u7"))
-	if f := inspecttest.Expect(t, in, FindSeqScan, "CREATE INDEX ON person ((doc ->> $"); strings.Contains(f.Advice.String(), "'x'") {
+	f := inspecttest.Expect(t, in, FindSeqScan, "CREATE INDEX ON person ((doc ->> $")
+	if strings.Contains(f.Advice.String(), "'x'") {
 		t.Errorf("%s", f.Advice)
 	}
 	in = d.inspected(d.repeat(3, "select * from person where name like $1", "abc%"))

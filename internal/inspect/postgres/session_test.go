@@ -86,7 +86,8 @@ func TestHotRowsAreFound(t *testing.T) {
 		wait()
 	})
 	inspecttest.Silent(t, in, FindLockHeld)
-	f := inspecttest.Expect(t, in, FindHotRows, "update counter set n = n + 10", "with changed as (update counter", "on counter")
+	f := inspecttest.Expect(t, in, FindHotRows, "update counter set n = n + 10", "with changed as (update counter",
+		"on counter")
 	if f.Severity != record.Critical {
 		t.Errorf("%+v", f)
 	}

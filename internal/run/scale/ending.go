@@ -3,6 +3,7 @@ package scale
 import (
 	"errors"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/render/message"
 )
 
@@ -49,7 +50,7 @@ func (c *Coordinator) Interrupted() bool {
 
 // refuse makes all workers leave, with err as the reason, and returns err.
 func (c *Coordinator) refuse(err error) error {
-	code := codeInterrupted
+	code := exitcode.Interrupted
 	if e, ok := errors.AsType[*Error](err); ok {
 		code = e.Code
 	}

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/judge/exitcode"
 )
 
-// An Error ends a run before its load, with the exit code Code.
+// An Error ends a run before its load, with the exit code Code; see docs/exit-codes.md.
 type Error struct {
 	Code    int
 	Text    string
@@ -19,13 +19,6 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string { return e.Text }
-
-// The exit codes of Error; see docs/exit-codes.md.
-const (
-	codeBadPlan     = exitcode.BadPlan
-	codeInterrupted = exitcode.Interrupted
-	codeUnreachable = exitcode.Unreachable
-)
 
 // Gather waits until all workers have joined, checks that they can run one load, sends them their job, and waits until
 // all are ready. It returns ctx's error or an *Error, which names the workers that have not joined or are not ready
@@ -75,7 +68,7 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 	case failed != nil && failed.problem != nil:
 		return &Error{Code: failed.problem.Code, Text: fmt.Sprintf("worker %s: %s", failed.name(), failed.problem.Text)}
 	case failed != nil:
-		return &Error{Code: codeUnreachable, Text: fmt.Sprintf("worker %s ended before the load: %s",
+		return &Error{Code: exitcode.Unreachable, Text: fmt.Sprintf("worker %s ended before the load: %s",
 			failed.name(), failed.gone)}
 	case err == nil:
 		return nil
@@ -88,7 +81,7 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 			missing = append(missing, m.name())
 		}
 	}
-	return &Error{Code: codeUnreachable, Missing: true, Text: fmt.Sprintf(
+	return &Error{Code: exitcode.Unreachable, Missing: true, Text: fmt.Sprintf(
 		"%d of %d workers didn't %s within %s: %s; %s, or give more time with --join-timeout",
 		len(missing), len(c.members), verb, c.o.Patience, strings.Join(missing, ", "), why)}
 }
@@ -128,7 +121,7 @@ func (c *Coordinator) disagreement() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return &Error{Code: codeBadPlan, Text: "the workers disagree: " + strings.Join(faults, "; ")}
+	return &Error{Code: exitcode.BadPlan, Text: "the workers disagree: " + strings.Join(faults, "; ")}
 }
 
 // Start sets the time at which all workers begin to lead from now, and returns it in ns by the coordinator's clock.

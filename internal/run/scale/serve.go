@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 )
 
@@ -25,7 +26,7 @@ import (
 func receive(w http.ResponseWriter, r *http.Request, into any) bool {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(into)
 	if err != nil {
-		respond(w, http.StatusBadRequest, &refusal{"not a message of a worker: " + err.Error(), codeBadPlan})
+		respond(w, http.StatusBadRequest, &refusal{"not a message of a worker: " + err.Error(), exitcode.BadPlan})
 	}
 	return err == nil
 }
@@ -55,11 +56,11 @@ func (d desk) handlers() map[string]http.HandlerFunc {
 // request and returns nil.
 func (d desk) memberOf(w http.ResponseWriter, run string, worker int) *member {
 	if run != d.o.Run {
-		refuseWorker(w, codeBadPlan, "the coordinator leads run %s, the worker belongs to run %s", d.o.Run, run)
+		refuseWorker(w, exitcode.BadPlan, "the coordinator leads run %s, the worker belongs to run %s", d.o.Run, run)
 		return nil
 	}
 	if worker < 0 || worker >= len(d.members) {
-		refuseWorker(w, codeBadPlan, "there is no worker %d: the run has %d", worker+1, len(d.members))
+		refuseWorker(w, exitcode.BadPlan, "there is no worker %d: the run has %d", worker+1, len(d.members))
 		return nil
 	}
 	return d.members[worker]
@@ -116,7 +117,7 @@ func (d desk) replaces(ctx context.Context, m *member, process string) *refusal 
 		begun, waited := m.begun() || d.startNs > 0, time.Since(came)
 		switch {
 		case begun && (m.lost || m.gone != "" || m.state == Ended || waited > aliveWithin):
-			return &refusal{fmt.Sprintf("the share of worker %s has been begun already: it is not sent again", m.name()), 0}
+			return &refusal{fmt.Sprintf("the share of worker %s has been begun already: it is not sent again", m.name()), exitcode.Pass}
 		case m.seen.After(came), !begun && waited > aliveWithin && m.joining > 0:
 			return taken(m)
 		case ctx.Err() != nil, !begun && waited > aliveWithin:
@@ -129,7 +130,7 @@ func (d desk) replaces(ctx context.Context, m *member, process string) *refusal 
 // taken refuses a process because another process is worker m.
 func taken(m *member) *refusal {
 	return &refusal{fmt.Sprintf("worker %s is another process, %d on %s: give each worker a number of its own (--index)",
-		m.name(), m.hello.PID, m.host), codeBadPlan}
+		m.name(), m.hello.PID, m.host), exitcode.BadPlan}
 }
 
 // serveClock sends the coordinator's time.
@@ -157,7 +158,7 @@ func (d desk) serveReport(w http.ResponseWriter, r *http.Request) {
 		err = said.decode(body.Bytes())
 	}
 	if err != nil {
-		respond(w, http.StatusBadRequest, &refusal{"not a message of a worker: " + err.Error(), codeBadPlan})
+		respond(w, http.StatusBadRequest, &refusal{"not a message of a worker: " + err.Error(), exitcode.BadPlan})
 		return
 	}
 	m := d.memberOf(w, said.Run, said.Worker)
@@ -289,7 +290,7 @@ func (d desk) serveFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !bundleFile(name) {
-		refuseWorker(w, codeBadPlan, "file %q of worker %s is not taken", name, m.name())
+		refuseWorker(w, exitcode.BadPlan, "file %q of worker %s is not taken", name, m.name())
 		return
 	}
 	to := filepath.Join(d.folder(number), filepath.FromSlash(name))
@@ -307,7 +308,7 @@ func (d desk) serveFile(w http.ResponseWriter, r *http.Request) {
 	m.complain(d.Coordinator, err)
 	d.mu.Unlock()
 	if err != nil {
-		respond(w, http.StatusInternalServerError, &refusal{err.Error(), 1})
+		respond(w, http.StatusInternalServerError, &refusal{err.Error(), exitcode.Other})
 		return
 	}
 	d.mu.Lock()
