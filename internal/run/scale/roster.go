@@ -11,8 +11,8 @@ import (
 	"brunt/internal/record"
 )
 
-// roster is what the coordinator knows of the workers, and how its goroutines and the workers' requests wait for changes
-// of it.
+// roster is what the coordinator knows of the workers, and how its goroutines and the workers' requests wait until that
+// changes.
 type roster struct {
 	mu      sync.Mutex
 	cond    *sync.Cond    // signals that the roster, the end of the load, an inbox or the course has changed
