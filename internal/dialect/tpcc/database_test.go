@@ -26,7 +26,7 @@ func system(t *testing.T, name string) *plan.Plan {
 
 func open(t *testing.T, p *plan.Plan) *tpc.Database {
 	t.Helper()
-	d, err := Open(context.Background(), p)
+	d, err := tpc.Open(context.Background(), p, notesTable)
 	if err != nil {
 		t.Fatal(err)
 	}

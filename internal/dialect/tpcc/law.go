@@ -5,7 +5,6 @@ package tpcc
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"brunt/internal/load/gen"
@@ -174,14 +173,3 @@ const (
 	maxPerWarehouse   = 12.86
 	leastPerWarehouse = 9.0
 )
-
-// PossiblePerWarehouse returns the greatest number of New-Orders a minute that ten terminals reach if each answer takes
-// no time, by the mean length of a deck of 23.
-func PossiblePerWarehouse() float64 {
-	var cycle time.Duration
-	for _, p := range profiles {
-		mean := float64(p.think) * (1 - math.Exp(-10)) // of the distribution that is cut
-		cycle += time.Duration(p.cards) * (p.keying + time.Duration(mean))
-	}
-	return Districts * float64(profiles[NewOrder].cards) / cycle.Minutes()
-}

@@ -10,7 +10,6 @@ import (
 	"brunt/internal/dialect/tpc"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/load/gen"
-	"brunt/internal/plan"
 	"brunt/internal/server/schema/fill"
 )
 
@@ -241,11 +240,6 @@ func compareRows(ctx context.Context, db *tpc.Database, t *tpc.Table, column str
 		}
 	}
 	return nil
-}
-
-// Open connects to the database of a plan's target.
-func Open(ctx context.Context, p *plan.Plan) (*tpc.Database, error) {
-	return tpc.Open(ctx, p, notesTable)
 }
 
 // sent notes that a load is sent: condition 11 doesn't apply any more.

@@ -29,9 +29,9 @@ func FuzzScript(f *testing.F) {
 			checkFault(t, text, err)
 			return
 		}
-		program, err := Compile([]*Script{script}, o)
-		if err != nil {
-			checkFault(t, text, err)
+		program, wrong := compileAll([]planscript.Operation{{Name: "s", Text: text, Weight: 1}}, o.complete())
+		if wrong != nil {
+			checkFault(t, text, &Error{Line: wrong.Line, Column: wrong.Column, Message: wrong.Text})
 			return
 		}
 		s := program.session(0)

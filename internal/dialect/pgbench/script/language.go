@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync/atomic"
 
 	"brunt/internal/load/gen"
@@ -16,29 +15,34 @@ import (
 const Name = "pgbench"
 
 // language implements planscript.Language.
-type language struct{ host *Host }
+type language struct{}
 
 // Language returns the language for plans. Its scripts can't run shell commands.
 func Language() planscript.Language { return language{} }
-
-// LanguageOn returns the language for programs that give scripts more than a database.
-func LanguageOn(host *Host) planscript.Language { return language{host: host} }
 
 // Name returns the name of the language in plans.
 func (language) Name() string { return Name }
 
 // Compile compiles the scripts of a plan. Its program is a *Program.
-func (l language) Compile(s *planscript.Source) (planscript.Program, error) {
+func (language) Compile(s *planscript.Source) (planscript.Program, error) {
 	o, err := ParseOptions(s.Options)
 	if err != nil {
 		return nil, err
 	}
-	o.Host = l.host
 	if o.Clients == 0 {
 		o.Clients = s.Sessions
 	}
+	p, fault := compileAll(s.Operations, o)
+	if fault != nil {
+		return nil, fault
+	}
+	return p, nil
+}
+
+// compileAll compiles scripts with complete options.
+func compileAll(scripts []planscript.Operation, o Options) (*Program, *planscript.Error) {
 	b := builder{options: o, names: newTable()}
-	for i, operation := range s.Operations {
+	for i, operation := range scripts {
 		script, err := parse(operation.Name, operation.Text, o, b.names)
 		if fault := (*Error)(nil); errors.As(err, &fault) {
 			return nil, &planscript.Error{Operation: i, Line: fault.Line, Column: fault.Column, Text: fault.Message}
@@ -46,23 +50,6 @@ func (l language) Compile(s *planscript.Source) (planscript.Program, error) {
 		script.Weight = operation.Weight
 		if err := b.add(script); err != nil {
 			return nil, &planscript.Error{Operation: i, Line: err.Line, Text: err.Message}
-		}
-	}
-	return b.build(), nil
-}
-
-// Compile compiles scripts that have been parsed with the same options.
-func Compile(scripts []*Script, o Options) (*Program, error) {
-	o = o.complete()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	b := builder{options: o, names: newTable()}
-	for _, s := range scripts {
-		s = s.clone()
-		s.renumber(b.names)
-		if err := b.add(s); err != nil {
-			return nil, err
 		}
 	}
 	return b.build(), nil
@@ -243,61 +230,4 @@ func (p *Program) session(number int) *session {
 	s.timed = p.options.Host != nil && p.options.Host.Timed != nil
 	s.args = make([]gen.Value, 0, p.params)
 	return s
-}
-
-// clone returns a copy of a script that can be compiled.
-func (s *Script) clone() *Script {
-	c := *s
-	c.Commands = slices.Clone(s.Commands)
-	return &c
-}
-
-// renumber makes a script use the numbers of a program's names.
-func (s *Script) renumber(names *table) {
-	number := func(slot int) int {
-		if slot < 0 {
-			return slot
-		}
-		return names.slot(s.names.names[slot])
-	}
-	numbers := func(slots []int) []int {
-		slots = slices.Clone(slots)
-		for i := range slots {
-			slots[i] = number(slots[i])
-		}
-		return slots
-	}
-	for i := range s.Commands {
-		c := &s.Commands[i]
-		c.slots = numbers(c.slots)
-		if c.valid {
-			c.slot = number(c.slot)
-		}
-		if c.meta == metaSleep {
-			c.sleep.slot = number(c.sleep.slot)
-		}
-		c.statement.params = numbers(c.statement.params)
-		c.statement.pieces = slices.Clone(c.statement.pieces)
-		for k := range c.statement.pieces {
-			c.statement.pieces[k].slot = number(c.statement.pieces[k].slot)
-		}
-		c.expression = c.expression.renumber(number)
-	}
-	s.names = names
-}
-
-// renumber returns a copy of an expression with other numbers of variables.
-func (n *node) renumber(number func(int) int) *node {
-	if n == nil {
-		return nil
-	}
-	c := *n
-	if c.op == opVariable {
-		c.slot = number(c.slot)
-	}
-	c.args = make([]*node, len(n.args))
-	for i, argument := range n.args {
-		c.args[i] = argument.renumber(number)
-	}
-	return &c
 }

@@ -171,19 +171,18 @@ func (tr *trial) ours(t *testing.T, bench realPgbench, s *testserver.Server) (p 
 		p.lines = append(p.lines, "say: "+first)
 	}
 	o.Host = &Host{Error: say, Info: say, Debug: func(line string) { p.lines = append(p.lines, line) }, Shell: runShell}
-	var scripts []*Script
+	var scripts []planscript.Operation
 	for i, script := range tr.scripts {
 		weight, text := split(script)
-		parsed, err := Parse(fmt.Sprintf("s%d", i), text, o)
-		if err != nil {
+		name := fmt.Sprintf("s%d", i)
+		if _, err := Parse(name, text, o); err != nil {
 			say(err.Error())
 			p.fault, p.status = err.Error(), 1
 			return p
 		}
-		parsed.Weight = float64(weight)
-		scripts = append(scripts, parsed)
+		scripts = append(scripts, planscript.Operation{Name: name, Text: text, Weight: float64(weight)})
 	}
-	program, err := Compile(scripts, o)
+	program, err := compileAll(scripts, o.complete())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,11 @@ import (
 // compile compiles scripts.
 func compile(t testing.TB, o Options, scripts ...string) *Program {
 	t.Helper()
-	var parsed []*Script
+	var all []planscript.Operation
 	for i, text := range scripts {
-		s, err := Parse(fmt.Sprintf("s%d", i), text, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parsed = append(parsed, s)
+		all = append(all, planscript.Operation{Name: fmt.Sprintf("s%d", i), Text: text, Weight: 1})
 	}
-	p, err := Compile(parsed, o)
+	p, err := compileAll(all, o.complete())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,13 +222,8 @@ func TestTooManyVariants(t *testing.T) {
 			fmt.Fprintf(&b, "\\if :x > %d\nselect %d;\n\\endif\n", i, i)
 		}
 		b.WriteString("\\endpipeline\n")
-		s, err := Parse("s", b.String(), Options{Mode: Extended})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = Compile([]*Script{s}, Options{Mode: Extended})
-		fault := (*Error)(nil)
-		if !errors.As(err, &fault) || fault.Line != 2 || !strings.Contains(fault.Text, "more than 256") {
+		_, err := compileAll([]planscript.Operation{{Name: "s", Text: b.String()}}, Options{Mode: Extended}.complete())
+		if err == nil || err.Line != 2 || !strings.Contains(err.Text, "more than 256") {
 			t.Errorf("%d conditions: got %v, want an error in line 2", conditions, err)
 		}
 	}
