@@ -35,7 +35,7 @@ func TestBlockedLoopIsFound(t *testing.T) {
 	s := shared(t)
 	c := client(t, s)
 	in := inspected(t, url(s), func(i *Inspector) {
-		beside(t, i, func() bool { return len(i.seen.lagsNs) >= leastSamples }, once(c, "compute(0.05)"))
+		beside(t, i, func() bool { return len(i.seen.lagsNs) >= leastSamples }, func() { do(t, c, 1, "compute(0.05)") })
 	}, operation("report", protocol.Call, "compute"))
 	inspecttest.Expect(t, in, FindBlockedLoop, "report", "--inspect-profile")
 }
@@ -70,9 +70,10 @@ func TestLargeAnswersAreFound(t *testing.T) {
 func TestFullRequestsAreFound(t *testing.T) {
 	s := shared(t)
 	in := inspected(t, url(s), func(i *Inspector) {
-		var loads []func() error
+		var loads []func()
 		for range 70 {
-			loads = append(loads, once(client(t, s), "rest(0.02)"))
+			c := client(t, s)
+			loads = append(loads, func() { do(t, c, 1, "rest(0.02)") })
 		}
 		beside(t, i, func() bool {
 			n := 0
