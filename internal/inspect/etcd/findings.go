@@ -29,7 +29,7 @@ const (
 // The thresholds of the findings.
 const (
 	slowFsyncNs     = 10e6  // mean
-	slowCommitNs    = 100e6 // etcd commits every 100 ms, beside requests
+	slowCommitNs    = 100e6 // etcd commits every 100 ms, independently of requests
 	leastFsyncs     = 20
 	followerTimes   = 3 // as much as the other members
 	starvedThreads  = 1 // that wait for a core

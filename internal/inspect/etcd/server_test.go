@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/test/testserver"
@@ -47,16 +48,7 @@ func watched(t *testing.T, url string, operations []inspect.Operation, load func
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer i.Close()
-	if err := i.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	load()
-	out, err := i.End(t.Context(), inspect.Phase{Name: "load"}, inspect.Load{Operations: operations})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return inspecttest.Run(t, i, func(*Inspector) { load() }, operations...)
 }
 
 func ids(in *record.Inspection) (all []string) {

@@ -8,9 +8,9 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/test/testserver"
@@ -94,26 +94,11 @@ func statement(name, text string) inspect.Operation {
 
 func inspected(t testing.TB, url string, operations ...inspect.Operation) *record.Inspection {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
 	i, err := New(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer i.Close()
-	if err := i.Begin(ctx); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 * metricsEvery {
-		if err := i.Sample(ctx, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, err := i.End(ctx, inspect.Phase{Name: "load"}, inspect.Load{Operations: operations})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return inspecttest.Run(t, i, func(i *Inspector) { inspecttest.Sample(t, i, 2*metricsEvery) }, operations...)
 }
 
 func TestFindings(t *testing.T) {

@@ -452,7 +452,7 @@ func (c *caseFile) failing() (names []string) {
 	return names
 }
 
-// replication finds replicas that had to be filled anew.
+// replication finds replicas that had to be synchronized in full again.
 func replication(c *caseFile) {
 	for _, n := range c.nodes {
 		v := c.figures(n)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/test/testserver"
@@ -58,16 +59,7 @@ func watched(t *testing.T, url string, operations []inspect.Operation, load func
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer i.Close()
-	if err := i.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	load(i)
-	out, err := i.End(t.Context(), inspect.Phase{Name: "load"}, inspect.Load{Operations: operations})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return inspecttest.Run(t, i, load, operations...)
 }
 
 func ids(in *record.Inspection) (all []string) {
@@ -175,7 +167,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// A replica that is filled anew is found.
+// A replica that is synchronized in full again is found.
 func TestResync(t *testing.T) {
 	primary, replica := testserver.Redis(t), testserver.Redis(t)
 	to := drive(t, replica.Addr)

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -181,12 +180,8 @@ func (i *Inspector) Close() {
 	}
 }
 
-// miss adds a notice about missing information, unless there is the same one already.
-func (i *Inspector) miss(w record.Warning) {
-	if !slices.ContainsFunc(i.missing, func(o record.Warning) bool { return o.Text.Equal(w.Text) }) {
-		i.missing = append(i.missing, w)
-	}
-}
+// miss adds a notice about missing information.
+func (i *Inspector) miss(w record.Warning) { inspect.Miss(&i.missing, w) }
 
 // call calls a function without arguments. The result is nil if the server doesn't have it or the user may not call it.
 func (i *Inspector) call(ctx context.Context, function string) (map[string]any, error) {

@@ -17,7 +17,7 @@ type Segment struct {
 // Exact says how the arrivals of a segment differ from those that its rates alone give. The zero value says that they
 // don't.
 type Exact struct {
-	// Whole says that the arrivals are counted anew: the first is at the segment's start, and if their expected number
+	// Whole says that the arrivals are counted from 0: the first is at the segment's start, and if their expected number
 	// isn't whole, the rest is dropped.
 	Whole bool
 	// TimesNs are, if not nil, the arrivals themselves, in ns after the segment's start: ascending, from 0 to below its

@@ -115,18 +115,11 @@ func (s *Session) Uses(plan []byte) {
 
 // Outcome is how a run of k6 ended.
 type Outcome struct {
-	Code       int // k6's exit code
+	Code       int // k6's exit code; where it describes the result, brunt's is the same
 	Why        string
 	Thresholds []record.Threshold
 	Watched    record.Watched // checks, iterations, and the script's own metrics over the whole run
 }
-
-// Exit codes of k6 that describe the result of the run. brunt's are the same.
-const (
-	codeOK         = exitcode.Pass
-	codeThresholds = exitcode.Threshold
-	codeInterrupt  = exitcode.Interrupted
-)
 
 // Close closes what modules have opened, completes the record, judges the run and prints the verdict. Further calls
 // have no effect.
@@ -143,7 +136,7 @@ func (s *Session) Close(o Outcome) error {
 			err = errors.Join(err, errors.New(w.Text.String()))
 		}
 	}
-	if !s.cutter.begun.Load() && o.Code != codeOK {
+	if !s.cutter.begun.Load() && o.Code != exitcode.Pass {
 		s.bundle.Discard() // nothing was sent
 		return err
 	}
@@ -152,8 +145,8 @@ func (s *Session) Close(o Outcome) error {
 	s.draft.mu.Lock() // outputs still read the names of the operations
 	record.Fill(run, tally)
 	s.draft.mu.Unlock()
-	run.Ended, run.Complete, run.Interrupted = time.Now().UTC(), true, o.Code == codeInterrupt
-	if o.Code != codeOK && o.Code != codeThresholds && o.Code != codeInterrupt {
+	run.Ended, run.Complete, run.Interrupted = time.Now().UTC(), true, o.Code == exitcode.Interrupted
+	if o.Code != exitcode.Pass && o.Code != exitcode.Threshold && o.Code != exitcode.Interrupted {
 		why := message.Literal(o.Why)
 		if o.Why == "" {
 			why = message.New("stop.k6.see")
