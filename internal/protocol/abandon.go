@@ -27,8 +27,8 @@ type Abandonable interface {
 // Abandon closes a connection on which an answer is missing, and makes the server stop the work for it: it calls cancel
 // until the server has ended the connection or ctx ends. Once isn't enough. PostgreSQL ignores a request to cancel if
 // it hasn't begun the statement yet ("Canceling Requests in Progress" in its manual: nothing tells the client whether
-// it had an effect), and MySQL may have no connection free. The server must have been told that c ends, so that it closes
-// c after the statement.
+// it had an effect), and MySQL may have no connection free. The server must have been told that c ends, so that it
+// closes c after the statement.
 func Abandon(ctx context.Context, c Abandonable, cancel func(context.Context)) {
 	defer c.Close()
 	ended := make(chan struct{})

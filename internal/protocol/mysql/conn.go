@@ -150,8 +150,8 @@ func (s *session) numbered(ctx context.Context) error {
 }
 
 // stop makes the server stop what it is running for a session that was given up. Otherwise the server would
-// notice the end of the connection only when the statement ends. stop doesn't wait, but returns a channel that is closed
-// when it has been done.
+// notice the end of the connection only when the statement ends. stop doesn't wait, but returns a channel that is
+// closed when it has been done.
 func (d *Driver) stop(t protocol.Target, number string) <-chan struct{} {
 	if _, err := strconv.ParseUint(number, 10, 64); err != nil {
 		return nil
