@@ -129,6 +129,9 @@ func overRESP(r *bufio.Reader) (request, answer string, err error) {
 	return fmt.Sprintf("%q", words), answer, nil
 }
 
+// version is that of the processes that tests start, see shell.Main.
+const version = "1.2.3"
+
 // A conversion is a command line whose plan is compared with it.
 type conversion struct {
 	name    string
@@ -145,18 +148,29 @@ type conversion struct {
 // doesn't have.
 func TestConvertedPlansSendTheSame(t *testing.T) {
 	redis, web := recordRequests(t, overRESP), recordRequests(t, overHTTP)
-	compareConversions(t, redisConversions(redis))
-	compareConversions(t, webConversions(t, web))
-	t.Run("grpc", func(t *testing.T) { compareConversions(t, grpcConversions(t)) })
-	t.Run("etcd", func(t *testing.T) { compareConversions(t, etcdConversions(t)) })
-	t.Run("postgres", func(t *testing.T) { compareConversions(t, postgresConversions(t)) })
-	t.Run("mariadb", func(t *testing.T) { compareConversions(t, mariadbConversions(t)) })
-}
-
-func compareConversions(t *testing.T, all []conversion) {
-	t.Helper()
-	for _, c := range all {
-		t.Run(c.name, c.compare)
+	compared := map[string]bool{"run": true, "cassandra-stress": true} // a plan itself; see the test in that folder
+	compare := func(t *testing.T, all []conversion) {
+		for _, c := range all {
+			t.Run(c.name, c.compare)
+			compared[c.line[0]], compared[c.line[0]+" "+c.line[1]] = true, true
+		}
+	}
+	compare(t, redisConversions(redis))
+	compare(t, webConversions(t, web))
+	t.Run("grpc", func(t *testing.T) { compare(t, grpcConversions(t)) })
+	t.Run("etcd", func(t *testing.T) { compare(t, etcdConversions(t)) })
+	t.Run("postgres", func(t *testing.T) { compare(t, postgresConversions(t)) })
+	t.Run("mariadb", func(t *testing.T) { compare(t, mariadbConversions(t)) })
+	refused := shell.Run(t, "brunt", "convert", "version")
+	_, list, _ := strings.Cut(refused.Err, "convert one of these: ")
+	commands := strings.Split(strings.TrimSpace(list), ", ")
+	for _, command := range commands {
+		if !compared[strings.TrimPrefix(command, "brunt ")] {
+			t.Errorf("%s isn't compared with its plan", command)
+		}
+	}
+	if len(commands) < 20 {
+		t.Errorf("the commands with plans are %q: %s", commands, refused.Err)
 	}
 }
 
@@ -170,7 +184,7 @@ func (c *conversion) compare(t *testing.T) {
 		}
 		c.take()
 		var out, stderr bytes.Buffer
-		code := cli.Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), &out, &stderr)
+		code := cli.Main(version, append([]string{"brunt"}, args...), strings.NewReader(""), &out, &stderr)
 		if code != 0 && code != exitcode.Invalid && code != exitcode.Threshold { // late, on a busy machine
 			t.Fatalf("%q: %d: %s%s", args, code, stderr.String(), out.String())
 		}
@@ -178,7 +192,7 @@ func (c *conversion) compare(t *testing.T) {
 	}
 	before := sent(c.line...)
 	var plan, stderr bytes.Buffer
-	if code := cli.Main("test", append([]string{"brunt", "convert"}, c.line...), nil, &plan, &stderr); code != 0 {
+	if code := cli.Main(version, append([]string{"brunt", "convert"}, c.line...), nil, &plan, &stderr); code != 0 {
 		t.Fatalf("%d: %s", code, stderr.String())
 	}
 	file := filepath.Join(dir, "plan.yml")
@@ -256,7 +270,7 @@ request = function()
 end
 `)
 	list := file("list", "GET "+url+"a\n\nPOST "+url+"b\nX-A: 1\n")
-	phantom := file("load.yaml", "phantom:\n  enabled: true\n  address: "+host+"\n  uris: [/a, /b c, /d]\n  headers: ['[Host: shop]']\n"+
+	phantom := file("load.yaml", "phantom:\n  enabled: true\n  address: "+host+"\n  uris: [/a, /b, /d]\n  headers: ['[Host: shop]']\n"+
 		"  instances: 1\n  load_profile: {load_type: rps, schedule: 'const(60, 1s)'}\n"+
 		"core: {artifacts_base_dir: "+t.TempDir()+"}\n")
 	pandora := file("pandora.yaml", `
@@ -368,6 +382,15 @@ func http2Requests(t *testing.T, clients [][]byte) (requests []string) {
 func etcdConversions(t *testing.T) (all []conversion) {
 	tap := testserver.NewTap(t, "")
 	before := func() { tap.To(testserver.Etcd(t).Addr) }
+	take := func() []string { // watches and puts have connections of their own, so that their order is any
+		all := http2Requests(t, tap.Take())
+		slices.SortStableFunc(all, func(a, b string) int {
+			first, _, _ := strings.Cut(a, "\n")
+			second, _, _ := strings.Cut(b, "\n")
+			return strings.Compare(first, second)
+		})
+		return all
+	}
 	for _, command := range []string{
 		"put --total 100 --key-space-size 50 --val-size 20",
 		"put --total 60 --sequential-keys --rate 1000 --compact-interval 1h",
@@ -379,7 +402,7 @@ func etcdConversions(t *testing.T) (all []conversion) {
 		"watch-latency --streams 1 --watchers-per-stream 1 --put-total 60 --put-rate 0",
 	} {
 		words := strings.Fields(command)
-		c := conversion{name: words[0], before: before, take: func() []string { return http2Requests(t, tap.Take()) },
+		c := conversion{name: words[0], before: before, take: take,
 			line: append([]string{"etcd-benchmark", "--endpoints", tap.Addr, "--clients", "1", "--seed", "3", "--no-record",
 				"--quiet"}, words...),
 			counted: ":path: /etcdserverpb.", least: 60, beyond: "benchmark's report"}
@@ -415,7 +438,7 @@ func postgresConversions(t *testing.T) []conversion {
 		s.Psql(t, "DROP DATABASE IF EXISTS copy")
 		s.Psql(t, "CREATE DATABASE copy TEMPLATE original")
 	}
-	take := func() []string { return postgresMessages(t, tap.Take()) }
+	take := func() []string { return most(tap.Take(), postgresMessages) }
 	url = "postgres://brunt@" + tap.Addr + "/copy"
 	of := func(name, beyond string, line ...string) conversion {
 		return conversion{name: name, line: line, before: before, take: take, least: 60, beyond: beyond}
@@ -444,7 +467,7 @@ END;
 		t.Fatal(err)
 	}
 	all := []conversion{
-		of("pgbench own scripts", ofPgbench, pgbench("-t", "60", "-f", own+"@2", "-b", "select-only", "copy")...),
+		of("pgbench own scripts", ofPgbench+"|the scale", pgbench("-t", "60", "-f", own+"@2", "-b", "select-only", "copy")...),
 		of("pgbench prepared", ofPgbench+"|the scale", pgbench("-t", "60", "-M", "prepared", "copy")...),
 		of("pgbench rate", ofPgbench+"|the scale", pgbench("-t", "60", "-R", "500", "-S", "copy")...),
 		of("tpcb run", ofTPC, "tpcb", "run", "--rate", "60", "--duration", "1s", "--sessions", "1", "--seed", "4", "--late",
@@ -466,16 +489,23 @@ END;
 		"--threads=1", "--rate=300", "--forced-shutdown=9", "run")...))
 }
 
-// postgresMessages returns the messages that the client which has sent most has sent to PostgreSQL: a letter and its
-// content, without the times of transactions. What a session says of itself comes in any order, and is left out.
-func postgresMessages(t *testing.T, clients [][]byte) (messages []string) {
-	t.Helper()
-	sent, letter := longest(clients), ""
-	for len(sent) > 4 {
-		n := int(binary.BigEndian.Uint32(sent))
-		if n < 4 || n > len(sent) {
-			t.Fatalf("a message %q of %d bytes", letter, n)
+// most returns what the client has sent that has sent the most messages: the session of a load, beside those that fill
+// tables and ask the server what it is.
+func most(clients [][]byte, split func(sent []byte) []string) (messages []string) {
+	for _, sent := range clients {
+		if all := split(sent); len(all) > len(messages) {
+			messages = all
 		}
+	}
+	return messages
+}
+
+// postgresMessages returns the messages that a client has sent to PostgreSQL: a letter and its content, without the
+// times of transactions. What a session says of itself when it begins comes in any order, and is left out.
+func postgresMessages(sent []byte) (messages []string) {
+	letter := ""
+	for len(sent) > 4 {
+		n := min(int(binary.BigEndian.Uint32(sent)), len(sent))
 		if letter != "" {
 			messages = append(messages, fmt.Sprintf("%s %q", letter, withoutTimes(sent[4:n])))
 		}
@@ -484,17 +514,6 @@ func postgresMessages(t *testing.T, clients [][]byte) (messages []string) {
 		}
 	}
 	return messages
-}
-
-// longest returns what the client has sent that has sent most: the session of a load, beside those that ask the server
-// what it is.
-func longest(clients [][]byte) (sent []byte) {
-	for _, c := range clients {
-		if len(c) > len(sent) {
-			sent = c
-		}
-	}
-	return sent
 }
 
 // withoutTimes sets the times of these years to zero: arguments of eight bytes, microseconds since 2000.
@@ -531,25 +550,32 @@ func mariadbConversions(t *testing.T) (all []conversion) {
 	t.Setenv("BRUNT_PASSWORD", s.Password)
 	for _, test := range []string{"oltp_read_write", "oltp_write_only", "oltp_read_write --db-ps-mode=disable"} {
 		all = append(all, conversion{name: test, line: sysbench(append(strings.Fields(test), "--events=60", "run")...),
-			before: prepare, take: func() []string { return mysqlPackets(t, tap.Take()) }, least: 60,
+			before: prepare, take: func() []string { return most(tap.Take(), mysqlPackets) }, least: 60,
 			beyond: "sysbench's lines|secrets are not written"})
 	}
 	return all
 }
 
-// mysqlPackets returns the commands that the client which has sent most has sent to a MySQL after it has signed in.
-func mysqlPackets(t *testing.T, clients [][]byte) (packets []string) {
-	t.Helper()
-	sent := longest(clients)
+// mysqlPackets returns the commands that a client has sent to a MySQL after it has signed in. Statements have the numbers
+// of their first use instead of the server's, which count statements of all connections.
+func mysqlPackets(sent []byte) (packets []string) {
+	const execute, closes = 0x17, 0x19
+	ids := map[string]int{}
 	for len(sent) >= 4 {
-		n := int(sent[0]) | int(sent[1])<<8 | int(sent[2])<<16
-		if 4+n > len(sent) {
-			t.Fatalf("a packet of %d bytes in %d", n, len(sent))
+		n := min(4+int(sent[0])+int(sent[1])<<8+int(sent[2])<<16, len(sent))
+		begins, packet := sent[3] == 0, sent[4:n]
+		sent = sent[n:]
+		switch {
+		case !begins:
+		case len(packet) > 4 && (packet[0] == execute || packet[0] == closes):
+			id := string(packet[1:5])
+			if ids[id] == 0 {
+				ids[id] = len(ids) + 1
+			}
+			packets = append(packets, fmt.Sprintf("%d %d %q", packet[0], ids[id], packet[5:]))
+		default:
+			packets = append(packets, fmt.Sprintf("%q", packet))
 		}
-		if sent[3] == 0 { // commands begin a sequence
-			packets = append(packets, fmt.Sprintf("%q", sent[4:4+n]))
-		}
-		sent = sent[4+n:]
 	}
 	return packets
 }
