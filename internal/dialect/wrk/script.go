@@ -36,7 +36,8 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 		return nil, fmt.Errorf("a plan has one script of wrk, not %d", len(s.Operations))
 	}
 	op := &s.Operations[0]
-	p := &Program{Out: os.Stderr, world: &world{file: "script", text: op.Text, patience: patience}, threads: 1}
+	p := &Program{Out: os.Stderr, world: &world{file: "script", text: op.Text, patience: patience, seed: s.Seed},
+		threads: 1}
 	w := p.world
 	w.out = writerFunc(func(b []byte) (int, error) { return p.Out.Write(b) })
 	var err error
