@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/base/secret"
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/dialect/httpload"
 	"brunt/internal/plan"
@@ -255,9 +254,8 @@ func (o *Options) Plan() (*plan.Plan, error) {
 	if !o.KeepAlive {
 		p.Target.Options["noreuse"] = "on"
 	}
-	text := o.Text()
 	w := &protocol.Web{Method: strings.ToUpper(o.Method), Path: "/", Raw: true,
-		Body: []byte(strings.ReplaceAll(text, "$", "$$")), SecretBody: len(secret.Find(text)) > 0}
+		Body: []byte(strings.ReplaceAll(o.Text(), "$", "$$"))}
 	p.Operations = []plan.Operation{{Name: endpoints.Name(endpoints.Title(&request, false)), Weight: 1,
 		Steps: []plan.Step{{Request: protocol.Request{Verb: protocol.HTTP, Web: w}}}}}
 	p.Load = []plan.Phase{{Name: "ab", Kind: plan.Closed, Duration: o.Limit, Operations: o.Requests}}
