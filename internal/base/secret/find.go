@@ -65,6 +65,7 @@ var userPart = lazyregexp.New(`://[^/?#\s@:"']*:([^/?#\s@"']+)@`)
 // namedForms are the forms of names with values: the first group is the name, the second the value.
 var namedForms = []func() *regexp.Regexp{
 	lazyregexp.New(`(?m)^([A-Za-z][A-Za-z0-9-]*):[ \t]*([^\r\n]+)`),                  // header field
+	lazyregexp.New(`\[([A-Za-z][A-Za-z0-9-]*):[ \t]*([^\]\r\n]+)`),                   // … in brackets, as Tank has them
 	lazyregexp.New(`\b([A-Za-z][A-Za-z0-9-]*): ([^"'\\\r\n\]]+)`),                    // … inside a text
 	lazyregexp.New(`([A-Za-z_][\w.-]*)["']?\]?\s*[=:,]\s*"((?:[^"\\\n]|\\.)+)"`),     // JSON, assignment
 	lazyregexp.New(`([A-Za-z_][\w.-]*)["']?\]?\s*[=:,]\s*'((?:[^'\\\n]|\\.)+)'`),     // … in single quotes
