@@ -38,6 +38,7 @@ type Watch struct {
 	Profile bool
 	Tell    func(string) // see Load.Tell
 
+	mu      sync.Mutex // guards servers, early and stopped, as Join may be called at any time
 	servers []*server
 	early   []record.Warning
 	stop    chan struct{} // closed to end the sampling
@@ -86,9 +87,26 @@ func (w *Watch) Suggest(i Inspector) {
 	w.servers = append(w.servers, &server{inspector: i, optional: true, intervals: make(chan interval, 4)})
 }
 
+// Join adds a server that is inspected from now on, if it can be, while the load runs. It returns when the server was
+// asked for the first time. It may be called by any goroutine, but not after Finish.
+func (w *Watch) Join(i Inspector, run *record.Run) {
+	s := &server{inspector: i, optional: true, intervals: make(chan interval, 4)}
+	if err := w.begin(s, run); err != nil {
+		w.Warn(fmt.Sprintf("%s: %s", i.Name(), err))
+		i.Close()
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.servers = append(w.servers, s)
+	w.done.Go(func() { s.run(w.stop) })
+}
+
 // Warn adds a warning about servers that can't be inspected.
 func (w *Watch) Warn(why string) {
+	w.mu.Lock()
 	w.early = append(w.early, record.Notice("inspect-auto", message.Text("why", secret.Text(why))))
+	w.mu.Unlock()
 	if w.Tell != nil {
 		w.Tell("--inspect auto: " + secret.Text(why))
 	}
@@ -100,12 +118,7 @@ func (w *Watch) Start(run *record.Run) error {
 	all := w.servers
 	w.servers = nil
 	for k, s := range all {
-		if p, ok := s.inspector.(Profiler); ok && w.Profile {
-			p.ProfileFunctions()
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
-		err := s.inspector.Begin(ctx)
-		cancel()
+		err := w.begin(s, run)
 		switch {
 		case err != nil && s.optional:
 			w.Warn(fmt.Sprintf("%s: %s", s.inspector.Name(), err))
@@ -116,17 +129,32 @@ func (w *Watch) Start(run *record.Run) error {
 			return fmt.Errorf("inspect %s: %w", s.inspector.Name(), err)
 		}
 		w.servers = append(w.servers, s)
-		s.begun, s.phases = time.Now(), slices.Clone(run.Phases)
-		if len(run.Phases) > 0 {
-			s.phase = Phase{run.Phases[0].Name, run.Phases[0].WarmUp}
-		}
 		w.done.Go(func() { s.run(w.stop) })
+	}
+	return nil
+}
+
+// begin takes a server's first snapshot.
+func (w *Watch) begin(s *server, run *record.Run) error {
+	if p, ok := s.inspector.(Profiler); ok && w.Profile {
+		p.ProfileFunctions()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
+	defer cancel()
+	if err := s.inspector.Begin(ctx); err != nil {
+		return err
+	}
+	s.begun, s.phases = time.Now(), slices.Clone(run.Phases)
+	if len(run.Phases) > 0 {
+		s.phase = Phase{run.Phases[0].Name, run.Phases[0].WarmUp}
 	}
 	return nil
 }
 
 // Interval implements measure.Sink. It never fails or blocks.
 func (w *Watch) Interval(iv *measure.Interval) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if len(w.servers) == 0 {
 		return nil
 	}

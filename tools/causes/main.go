@@ -71,7 +71,8 @@ func run(args []string) error {
 		}
 		return nil
 	}
-	st := &stage{program: *program, out: *out, seed: *seed, length: *length, servers: map[string]*testserver.Server{}}
+	st := &stage{program: *program, out: *out, seed: *seed, length: *length, servers: map[string]*testserver.Server{},
+		groups: map[string][]*testserver.Server{}}
 	if *rounds > 0 {
 		return st.measured(func() error { return st.costs(ctx, chosen, *rounds, os.Stdout) })
 	}

@@ -29,6 +29,7 @@ type stage struct {
 	seed    uint64
 	length  time.Duration
 	servers map[string]*testserver.Server
+	groups  map[string][]*testserver.Server // the members of a row's cluster, by the name of its server
 }
 
 // scene is a row that is being run.
@@ -38,6 +39,19 @@ type scene struct {
 	server *testserver.Server
 	bundle string
 	more   []string // further flags that Prepare decided on
+}
+
+// group returns the members of the row's cluster.
+func (sc *scene) group() []*testserver.Server { return sc.groups[sc.Server] }
+
+// othersThan returns the members of the row's cluster except for one.
+func (sc *scene) othersThan(one *testserver.Server) (all []*testserver.Server) {
+	for _, m := range sc.group() {
+		if m != one {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // outcome is the result of a row: a line of the raw results.
