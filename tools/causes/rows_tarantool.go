@@ -132,7 +132,7 @@ func tarantoolReplica(key string) row {
 // tarantoolVinyl is a row whose tree on the disk is written to faster than it is compacted.
 func tarantoolVinyl() row {
 	r := tarantoolRow("vinyl-debt", "vinyl has little memory and one thread, and is written to fast",
-		[]string{"vinyl-debt"}, "queries:\n"+call("write", "write", "{type: Integer, range: [50, 50]}")+openLoad(8, 160))
+		[]string{"vinyl-debt"}, "queries:\n"+call("write", "write", "{type: Integer, range: [400, 400]}")+openLoad(8, 20))
 	r.Server = "vinyl tarantool"
 	r.Start = func(st *stage) *testserver.Server {
 		return testserver.Tarantool(st.tb, testserver.Settings("vinyl_memory = 8 * 1024 * 1024", "vinyl_write_threads = 2"),

@@ -63,8 +63,8 @@ type caseFile struct {
 
 func judge(i *Inspector, out *record.Inspection, operations []inspect.Operation) {
 	c := &caseFile{members: i.members, load: &out.Windows[0], operations: operations}
-	for _, rule := range []func(*caseFile){disks, peers, ranges, values, leases, watchers, leader, space,
-		maintenance, snapshots, failures} {
+	for _, rule := range []func(*caseFile){maintenance, snapshots, disks, peers, ranges, values, leases,
+		watchers, leader, space, failures} {
 		rule(c)
 	}
 	inspect.Rank(c.findings)
