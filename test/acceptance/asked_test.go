@@ -2,6 +2,7 @@ package acceptance_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func asked(run *record.Run) (all []string) {
 }
 
 // --inspect auto finds the kind and the address of the server that a load goes to, and binds what the server counted
-// to the load's operations: with the flag, in a plan, over workers, and in a campaign.
+// to the load's operations: with the flag, in a plan, and in a campaign.
 func TestAutoAsksTheServersOfTheLoad(t *testing.T) {
 	t.Parallel()
 	const rate = "sessions: 2\nload: [{constant: {rate: 50, duration: 500ms}}]\n"
@@ -64,19 +65,15 @@ func TestAutoAsksTheServersOfTheLoad(t *testing.T) {
 		path := shell.File(t, "plan.yml", plan+"inspect: auto\n")
 		inspected(t, load(t, "run", path, "--quiet").run, "redis", cache.addr)
 	})
-	t.Run("over workers", func(t *testing.T) {
-		path := shell.File(t, "plan.yml", plan)
-		inspected(t, load(t, "run", path, "--inspect", "auto", "--workers", "2", "--quiet").run, "redis", cache.addr)
-	})
 	t.Run("in a campaign", func(t *testing.T) {
 		dir := t.TempDir()
 		shell.Put(t, dir+"/plan.yml", strings.Replace(plan, "GET, a]", "GET, a], rate: 40", 1))
-		shell.Put(t, dir+"/campaign.yml", "plan: plan.yml\ninspect: auto\nsteps:\n  - analyse: {hold: 2s, rate: 1}\n")
+		shell.Put(t, dir+"/campaign.yml", "plan: plan.yml\ninspect: auto\nsteps:\n  - analyse: {at: 1, warm_up: 0, duration: 2s}\n")
 		o := brunt(t, "campaign", "run", dir+"/campaign.yml", "--anyway", "--quiet", "--bundle", dir+"/out")
 		if o.code != exitcode.Pass && o.code != exitcode.Invalid {
 			t.Fatalf("exit %d: %s", o.code, o.err)
 		}
-		inspected(t, readRun(t, dir+"/out/analyse/run"), "redis", cache.addr)
+		inspected(t, readRun(t, dir+"/out/01-analyse/run"), "redis", cache.addr)
 	})
 	t.Run("a service", func(t *testing.T) {
 		service := shell.NewService(t)
@@ -110,31 +107,28 @@ func TestEveryLoadAsks(t *testing.T) {
 	list := shell.File(t, "targets", "GET "+url+"/\n")
 	workload := shell.File(t, "workload", "recordcount=10\noperationcount=20\nworkload=core\nreadproportion=1\n")
 	plan := shell.File(t, "plan.yml", "queries: [{name: one, command: [GET, a], count: 20}]\n")
-	tank := shell.File(t, "load.yaml", "phantom:\n  address: "+strings.TrimPrefix(service.URL, "http://")+"\n  uris: [/]\n"+
+	tank := shell.File(t, "load.yaml", "phantom:\n  enabled: true\n  address: "+strings.TrimPrefix(service.URL, "http://")+"\n  uris: [/]\n"+
 		"  load_profile: {load_type: rps, schedule: 'const(10, 1s)'}\n")
 	dsn := fmt.Sprintf("postgres://%s:%s@%s/%s", pg.user, pg.password, pg.addr, pg.database)
+	const out = "the bundle"
 	for name, args := range map[string][]string{
-		"http":   {"http", url, "--requests", "5", "--inspect", behind},
-		"wrk":    {"wrk", "-t1", "-c1", "-d1s", "--inspect", behind, url},
-		"ab":     {"ab", "--inspect", behind, "-n", "5", "-c", "1", url + "/"},
-		"hey":    {"hey", "--inspect", behind, "-n", "5", "-c", "1", url},
-		"vegeta": {"vegeta", "attack", "--inspect", behind, "-duration", "1s", "-rate", "5", "-targets", list},
-		"cook":   {"cook", "-qps", "20", "-interval", "200ms", "-totalRequests", "5", "-inspect", behind, url},
-		"tank":   {"tank", "-c", tank, "--inspect", behind},
-		"queue":  cache.with("queue", "-c", plan, "--inspect", "auto"),
-		"rate":   cache.with("rate", "-c", plan, "--rate", "20", "--duration", "500ms", "--inspect", "auto"),
-		"ycsb": {"ycsb", "run", "redis", "-P", workload, "-p", "redis.addr=" + cache.addr, "-p", "threadcount=1", "--inspect",
+		"http":   {"http", url, "--requests", "5", "--inspect", behind, "--bundle", out},
+		"wrk":    {"wrk", "--bundle", out, "-t1", "-c1", "-d1s", "--inspect", behind, url},
+		"ab":     {"ab", "--bundle", out, "--inspect", behind, "-n", "5", "-c", "1", url + "/"},
+		"hey":    {"hey", "--bundle", out, "--inspect", behind, "-n", "5", "-c", "1", url},
+		"vegeta": {"vegeta", "attack", "--bundle", out, "--inspect", behind, "-duration", "1s", "-rate", "5", "-targets", list},
+		"cook":   {"cook", "-bundle", out, "-qps", "20", "-interval", "200ms", "-totalRequests", "5", "-inspect", behind, url},
+		"tank":   {"tank", "--bundle", out, "-c", tank, "--inspect", behind},
+		"queue":  cache.with("queue", "--bundle", out, "-c", plan, "--inspect", "auto"),
+		"rate":   cache.with("rate", "--bundle", out, "-c", plan, "--rate", "20", "--duration", "500ms", "--inspect", "auto"),
+		"ycsb": {"ycsb", "run", "redis", "--bundle", out, "-P", workload, "-p", "redis.addr=" + cache.addr, "-p", "threadcount=1", "--inspect",
 			"auto"},
-		"etcd-benchmark": {"etcd-benchmark", "put", "--endpoints", members.addr, "--total", "20", "--inspect", "auto"},
-		"pgbench":        {"pgbench", "-n", "-t", "5", "-f", shell.File(t, "script", "select 1;\n"), "--inspect", "pg=" + dsn, dsn},
+		"etcd-benchmark": {"etcd-benchmark", "put", "--bundle", out, "--endpoints", members.addr, "--total", "20", "--inspect", "auto"},
+		"pgbench":        {"pgbench", "--bundle", out, "-n", "-t", "5", "-f", shell.File(t, "script", "select 1;\n"), "--inspect", "pg=" + dsn, dsn},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir() + "/bundle"
-			if name == "cook" {
-				args = append([]string{"cook", "-bundle", dir}, args[1:]...)
-			} else {
-				args = append([]string{args[0]}, append(args[1:len(args)-1:len(args)-1], "--bundle", dir, args[len(args)-1])...)
-			}
+			args[slices.Index(args, out)] = dir
 			o := brunt(t, args...)
 			run := readRun(t, dir)
 			if len(asked(run)) != 1 || len(run.Inspections[0].Windows) == 0 {

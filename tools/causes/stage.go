@@ -70,6 +70,7 @@ type outcome struct {
 	P50Us    float64  `json:"p50_us"`
 	P99Us    float64  `json:"p99_us"`
 	PerS     float64  `json:"per_s"`
+	Observe  float64  `json:"observe"` // share of a core that observing the server's process took
 	Load1    string   `json:"load_1m"` // of the machine, at the end
 	Command  string   `json:"command"`
 	Said     string   `json:"said,omitempty"`
@@ -164,6 +165,9 @@ func (sc *scene) judge(o *outcome) error {
 	}
 	o.Verdict, o.PerS = run.Verdict.Result, run.Total.RatePerS
 	o.P50Us, o.P99Us = float64(run.Total.Response.P50Ns)/1e3, float64(run.Total.Response.P99Ns)/1e3
+	for i := range run.Processes {
+		o.Observe += run.Processes[i].CostShare
+	}
 	causes := run.Causes()
 	for i := range causes {
 		c := &causes[i]

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -250,4 +251,71 @@ func FuzzReading(f *testing.F) {
 			t.Error("neither a reading nor an error")
 		}
 	})
+}
+
+// A member that starts again during the load is said, and what it counted before isn't lost.
+func TestRestart(t *testing.T) {
+	s := testserver.Etcd(t, testserver.Settings("--metrics=extensive"))
+	d := &driver{t, newMember(protocol.Target{Address: s.Addr})}
+	i, err := New("http://" + s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close()
+	if err := i.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for k := range 20 {
+		d.put(fmt.Sprint("k", k), 10)
+	}
+	if err := i.Sample(t.Context(), leastSample); err != nil {
+		t.Fatal(err)
+	}
+	s.Restart()
+	d.m.client.CloseIdleConnections()
+	i.members[0].client.CloseIdleConnections()
+	for k := range 5 {
+		d.put(fmt.Sprint("k", k), 10)
+	}
+	out, err := i.End(t.Context(), inspect.Phase{Name: "load"}, inspect.Load{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Missing) != 1 || out.Missing[0].Text.ID != "inspect-restarted" {
+		t.Errorf("%+v", out.Missing)
+	}
+	for _, s := range out.Windows[0].Statements {
+		if s.ID == "Put" && s.Calls != 25 {
+			t.Errorf("%v puts, want 25", s.Calls)
+		}
+	}
+	if slices.Contains(ids(out), FindLeader) {
+		t.Errorf("a start is taken for an election: %v", ids(out))
+	}
+}
+
+// Metrics that are served elsewhere are read there; a member without them is an error that says what to write.
+func TestMetricsElsewhere(t *testing.T) {
+	s := pool.Get(t, "plain", func(t testserver.TB) *testserver.Server {
+		return testserver.Etcd(t, testserver.Settings("--metrics=extensive"))
+	})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer service.Close()
+	for url, want := range map[string]string{
+		service.URL: "404 Not Found; where clients need certificates", // the load's port, without metrics
+		"http://" + s.Addr + "?metrics=" + service.URL:   "404 Not Found",
+		"http://" + s.Addr + "?metrics=http://" + s.Addr: "",
+	} {
+		i, err := New(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = i.Begin(t.Context()); want == "" && err != nil || want != "" && (err == nil ||
+			!strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
+		i.Close()
+	}
 }

@@ -273,3 +273,21 @@ func TestCluster(t *testing.T) {
 		t.Errorf("found %v, want %s", ids(out), FindMoved)
 	}
 }
+
+// A proxy that passes on the load's commands doesn't answer questions: that is said, with what to do, and isn't waited
+// for.
+func TestProxyIsSaid(t *testing.T) {
+	s := pool.Get(t, "plain", func(t testserver.TB) *testserver.Server { return testserver.Redis(t) })
+	p := testserver.Twemproxy(t, s.Addr)
+	if got := drive(t, p.Addr).do("GET nothing"); got != nil {
+		t.Fatalf("the proxy says %v", got)
+	}
+	i, err := New("redis://" + p.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close()
+	if err := i.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "name the servers behind it") {
+		t.Error(err)
+	}
+}

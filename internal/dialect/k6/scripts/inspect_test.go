@@ -81,8 +81,8 @@ export default () => { http.get("` + service.URL + `") }`,
 		args []string
 		says string
 	}{
-		"an unknown kind":    {[]string{"--inspect", "oracle=x"}, `there is no kind of server "oracle"`},
-		"by the output":      {[]string{"-o", "brunt=inspect=oracle=x"}, `there is no kind of server "oracle"`},
+		"an unknown kind":    {[]string{"--inspect", "oracle=x"}, "there is no kind of server"},
+		"by the output":      {[]string{"-o", "brunt=inspect=oracle=x"}, "there is no kind of server"},
 		"auto and workers":   {[]string{"--workers", "2", "--inspect", "auto"}, "doesn't know which servers the script uses"},
 		"nobody there":       {[]string{"--inspect", "redis=redis://:s3cret@127.0.0.1:1"}, "127.0.0.1:1"},
 		"a flag, no content": {[]string{"--inspect"}, "needs an argument"},
