@@ -1,8 +1,10 @@
 package redis
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -279,8 +281,16 @@ func TestCluster(t *testing.T) {
 func TestProxyIsSaid(t *testing.T) {
 	s := pool.Get(t, "plain", func(t testserver.TB) *testserver.Server { return testserver.Redis(t) })
 	p := testserver.Twemproxy(t, s.Addr)
-	if got := drive(t, p.Addr).do("GET nothing"); got != nil {
-		t.Fatalf("the proxy says %v", got)
+	c, err := net.Dial("tcp", p.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write(encode([]string{"GET", "nothing"})); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := read(bufio.NewReader(c)); got != nil || err != nil {
+		t.Fatalf("the proxy says %v, %v", got, err)
 	}
 	i, err := New("redis://" + p.Addr)
 	if err != nil {
