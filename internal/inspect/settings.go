@@ -39,7 +39,8 @@ func SettingName(name string) error {
 	}) {
 		return fmt.Errorf("%q is no name of a setting; use letters, digits, _, - and dots", name)
 	}
-	if secret.Name(name) {
+	if lower := strings.ToLower(name); secret.Name(name) || strings.Contains(lower, "pass") ||
+		lower == "masterauth" || lower == "primaryauth" {
 		return fmt.Errorf("%s is a secret, which isn't changed for a test", name)
 	}
 	return nil

@@ -20,8 +20,8 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// executing is what the stand-in does with statements about the table "sold": it executes them as Tarantool's own. Indexes
-// are dropped by their name alone, and plans are lines of one column.
+// executing is what the stand-in does with statements about the table "sold": it executes them as Tarantool's own.
+// Indexes are dropped by their name alone, and plans are lines of one column.
 const executing = `
 function real_sql(q)
 	local explained = q:match('^EXPLAIN%s+%(RAW[^)]*%)(.*)')

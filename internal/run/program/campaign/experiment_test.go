@@ -48,31 +48,31 @@ func TestExperiments(t *testing.T) {
 	testserver.SkipQuick(t)
 	for _, row := range []struct {
 		kind            string
-		start           func() (server, plan string)
+		start           func(t *testing.T) (server, plan string)
 		set, name, want string // the setting, and its value before
 		tried           string
 	}{
-		{"pg", func() (string, string) {
+		{"pg", func(t *testing.T) (string, string) {
 			s := testserver.Postgres(t)
 			return fmt.Sprintf("pg=postgres://%s@%s/postgres", s.User, s.Addr), fmt.Sprintf(
 				"target: {protocol: pg, addresses: [%q], user: %q, database: postgres}\n"+
 					"queries: [{name: one, sql: select 1, rate: 50}]\n", s.Addr, s.User)
 		}, "work_mem: 9MB", "work_mem", "4MB", "9MB"},
-		{"mysql", func() (string, string) {
+		{"mysql", func(t *testing.T) (string, string) {
 			s := testserver.MariaDB(t)
 			t.Setenv(password, s.Password)
 			return fmt.Sprintf("mysql=mysql://%s:%s@%s/%s", s.User, s.Password, s.Addr, s.Database), fmt.Sprintf(
 				"target: {protocol: mysql, addresses: [%q], user: %q, database: %q}\n"+
 					"queries: [{name: one, sql: select 1, rate: 50}]\n", s.Addr, s.User, s.Database)
-		}, "innodb_flush_log_at_trx_commit: 2", "innodb_flush_log_at_trx_commit", "1", "2"},
-		{"tarantool", func() (string, string) {
+		}, "innodb_flush_log_at_trx_commit: 2", "innodb_flush_log_at_trx_commit", "0", "2"},
+		{"tarantool", func(t *testing.T) (string, string) {
 			s := testserver.Tarantool(t, testserver.Lua("box.schema.user.grant('guest', 'execute', 'universe')"))
 			return "tarantool=tarantool://" + s.Addr, fmt.Sprintf("target: {protocol: iproto, addresses: [%q], user: guest}\n"+
 				"queries: [{name: one, sql: select 1, rate: 50}]\n", s.Addr)
 		}, "net_msg_max: 100", "net_msg_max", "4096", "100"},
 	} {
 		t.Run(row.kind, func(t *testing.T) {
-			server, plan := row.start()
+			server, plan := row.start(t)
 			dir := filepath.Join(t.TempDir(), "campaign")
 			p, err := parse(experiments(t, server, row.set, "config_name: one\n"+plan))
 			if err != nil {
@@ -107,12 +107,12 @@ func TestExperiments(t *testing.T) {
 const keys = `config_name: keys
 target: {protocol: redis, addresses: [%q], user: %q}
 queries:
-  - {name: set, command: [SET, "key:$1", "$1"], params: [{type: Integer, range: [1, 100]}], rate: 50}
-  - {name: get, command: [GET, "key:$1"], params: [{type: Integer, range: [1, 100]}], rate: 50}
+  - {name: set, command: [SET, "key:$1", "$1"], params: [{type: Integer, range: [1, 100]}], rate: 200}
+  - {name: get, command: [GET, "key:$1"], params: [{type: Integer, range: [1, 100]}], rate: 200}
 `
 
-// TestAKilledExperimentIsRestored kills a campaign while a setting is tried. The setting is restored without it, and the
-// campaign goes on when it is resumed. A higher maxmemory pays, since writes were refused; one that is too low doesn't.
+// TestAKilledExperimentIsRestored kills a campaign while a setting is tried. The setting is restored without it, and
+// the campaign goes on when it is resumed. A higher maxmemory pays, since writes were refused; a lower one doesn't.
 func TestAKilledExperimentIsRestored(t *testing.T) {
 	testserver.SkipQuick(t)
 	s := testserver.Redis(t)
