@@ -218,7 +218,8 @@ func (c *FleetConfig) TooLate(intendedNs, endNs int64) bool {
 // Fill sets the fields of a sample that come from the cursor of a finished operation.
 func Fill(m *measure.Sample, c *workload.Cursor) {
 	m.Operation, m.End, m.Attempts, m.Class = c.Operation, c.EndNs, c.Attempts, c.Failure.Class
-	m.Facts, m.Counted = c.Facts, c.Counted
+	m.Facts = c.Facts
+	m.Counted = c.Counts()
 }
 
 // Overtime returns for how long after the end of an open stage its arrivals are still sent.

@@ -20,6 +20,8 @@ type fake struct {
 	answer func(ctx context.Context, address string, req *protocol.Request, args []gen.Value, reply *protocol.Reply)
 	refuse func(address string) bool
 
+	lingers chan struct{} // of all connections; see protocol.Lingering
+
 	mu    sync.Mutex
 	seen  []string // requests in order of arrival
 	dials atomic.Int64
@@ -54,6 +56,8 @@ func (c *fakeConn) Do(ctx context.Context, req *protocol.Request, args []gen.Val
 }
 
 func (c *fakeConn) Close() error { return nil }
+
+func (c *fakeConn) Lingers() <-chan struct{} { return c.f.lingers }
 
 // one returns an operation with one request and one integer parameter.
 func one(name string) plan.Operation {

@@ -3,6 +3,7 @@ package tarantool
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,9 +36,25 @@ func TestBlockedLoopIsFound(t *testing.T) {
 	s := shared(t)
 	c := client(t, s)
 	in := inspected(t, url(s), func(i *Inspector) {
-		beside(t, i, func() bool { return len(i.seen.lagsNs) >= leastSamples }, func() { do(t, c, 1, "compute(0.05)") })
+		i.pid = 0 // whatever else this machine does
+		beside(t, i, func() bool { return len(i.seen.lagsNs) >= leastSamples }, once(c, "compute(0.05)"))
 	}, operation("report", protocol.Call, "compute"))
 	inspecttest.Expect(t, in, FindBlockedLoop, "report", "--inspect-profile")
+}
+
+// A loop that waits for a core isn't blocked by a function, and doesn't acquit the disk.
+func TestStarvedLoopIsNotBlocked(t *testing.T) {
+	late := slices.Repeat([]float64{10e6}, leastSamples)
+	write := inspect.Operation{Name: "put", MeanNs: 150e6, Done: 100,
+		Requests: []*protocol.Request{{Verb: protocol.Replace}}}
+	for starved, want := range map[bool]string{false: FindBlockedLoop, true: FindSlowWAL} {
+		in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}
+		c := &caseFile{seen: &sightings{lagsNs: late}, inspection: in, load: &in.Windows[0], starved: starved,
+			operations: []inspect.Operation{write}}
+		if c.judge(); len(in.Findings) != 1 || in.Findings[0].ID != want {
+			t.Errorf("starved %v: %+v, want %s", starved, in.Findings, want)
+		}
+	}
 }
 
 func TestFunctionIsNamedByProfile(t *testing.T) {
@@ -70,10 +87,9 @@ func TestLargeAnswersAreFound(t *testing.T) {
 func TestFullRequestsAreFound(t *testing.T) {
 	s := shared(t)
 	in := inspected(t, url(s), func(i *Inspector) {
-		var loads []func()
+		var loads []func() error
 		for range 70 {
-			c := client(t, s)
-			loads = append(loads, func() { do(t, c, 1, "rest(0.02)") })
+			loads = append(loads, once(client(t, s), "rest(0.02)"))
 		}
 		beside(t, i, func() bool {
 			n := 0

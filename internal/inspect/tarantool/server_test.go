@@ -94,17 +94,21 @@ func do(t testing.TB, c *iproto.Session, n int, program string) {
 	}
 }
 
-// beside runs a load again and again while samples are taken until a condition holds.
-func beside(t testing.TB, i *Inspector, holds func() bool, loads ...func()) {
-	t.Helper()
-	var clients []func() error
-	for _, load := range loads {
-		clients = append(clients, func() error {
-			load()
-			return nil
-		})
+// once returns a function that evaluates a program.
+func once(c *iproto.Session, program string) func() error {
+	return func() error {
+		if _, err := c.Eval(context.Background(), program); err != nil {
+			return err
+		}
+		return nil
 	}
-	defer inspecttest.Repeat(t, clients...)()
+}
+
+// beside runs a load again and again while samples are taken until a condition holds.
+func beside(t testing.TB, i *Inspector, holds func() bool, loads ...func() error) {
+	t.Helper()
+	stop := inspecttest.Repeat(t, loads...)
+	defer stop()
 	for end := time.Now().Add(time.Minute); !holds(); {
 		if time.Now().After(end) {
 			t.Error("it didn't come about in a minute")

@@ -118,7 +118,7 @@ func (p Part) owns(machine, turn uint64) bool {
 func (p Part) machine() uint64 { return p.Takes[0] % p.machines }
 
 // At returns the number of the part's k-th operation, from 0.
-func (p Part) At(k uint64) uint64 {
+func (p *Part) At(k uint64) uint64 {
 	n := uint64(len(p.Takes))
 	if n == 0 {
 		return k

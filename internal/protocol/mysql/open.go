@@ -254,10 +254,15 @@ func readPacket(r io.Reader) ([]byte, error) {
 	return b, err
 }
 
-// kill makes the server stop what it is running for a session that was given up.
-func (d *Driver) kill(ctx context.Context, t protocol.Target, number string) {
-	if s, refused := open(ctx, t); refused == nil {
-		defer s.Close()
-		s.ExecContext(ctx, "KILL "+number, nil)
+// kill makes the server stop what it is running for a session that was given up. It reports whether the server was
+// asked: there may be no connection free for that. Killing the connection, and not only its statement, has an effect
+// whether the statement has begun or not.
+func (d *Driver) kill(ctx context.Context, t protocol.Target, number string) bool {
+	s, refused := open(ctx, t)
+	if refused != nil {
+		return false
 	}
+	defer s.Close()
+	s.ExecContext(ctx, "KILL "+number, nil) // an error says that the session is gone, or that it can't be killed
+	return true
 }

@@ -83,6 +83,13 @@ func (s *Session) Begin(script Script) error {
 		s.exporter.Start(run)
 		sinks = append(sinks, s.exporter)
 	}
+	if err := s.openAsking(); err != nil {
+		bundle.Discard()
+		return err
+	}
+	if s.asking.watch != nil {
+		sinks = append(sinks, &s.asking)
+	}
 	c := &s.cutter
 	c.open.Store(script.LoadModel != "closed")
 	c.setsUp.Store(script.MaySetUp)
@@ -138,6 +145,9 @@ func (s *Session) Close(o Outcome) error {
 	}
 	if !s.cutter.begun.Load() && o.Code != exitcode.Pass {
 		s.bundle.Discard() // nothing was sent
+		if s.asking.watch != nil {
+			s.asking.watch.Close()
+		}
 		return err
 	}
 	<-s.ended()
@@ -159,6 +169,7 @@ func (s *Session) Close(o Outcome) error {
 		verdict.PerSecond(&run.Thresholds[i], run.DurationNs)
 	}
 	s.watched(run, &o.Watched)
+	s.asked(run)
 	verdict.Judge(run, tally.Total())
 	run.Iterations = s.counted()
 	verdict.JudgeIterations(run)
@@ -203,7 +214,8 @@ func (s *Session) openExporter() (err error) {
 }
 
 // Configure parses the argument of -o brunt=…: "none", or settings name=value separated by commas: dir (this run's
-// bundle), results (the folder for bundles), export (a destination, see export.Options; repeatable) and metrics-addr.
+// bundle), results (the folder for bundles), export (a destination, see export.Options; repeatable), metrics-addr, and
+// inspect (a server to ask, KIND=URL or auto; repeatable).
 // It must be called before Begin, which returns its error.
 func (s *Session) Configure(text string) {
 	for part := range strings.SplitSeq(text, ",") {
@@ -219,8 +231,10 @@ func (s *Session) Configure(text string) {
 			s.o.Live.Destinations = append(s.o.Live.Destinations, value)
 		case "metrics-addr":
 			s.o.Live.MetricsAddr = value
+		case "inspect":
+			s.o.Live.Inspected = append(s.o.Live.Inspected, value)
 		default:
-			s.o.Fault = fmt.Errorf("-o brunt=%s: no setting %q; use none, dir, results, export or metrics-addr",
+			s.o.Fault = fmt.Errorf("-o brunt=%s: no setting %q; use none, dir, results, export, inspect or metrics-addr",
 				secret.Text(text), name)
 		}
 	}
