@@ -352,7 +352,8 @@ func uniform(request string, at int, limit int64) func(*trace) {
 	return change(request, func(_ *trace, a []gen.Value) { a[at].SetInt(r.Between(1, limit)) })
 }
 
-// Our program breaks no rule. Each cheat breaks the rule that it is about, so that a test fails for a program that has it.
+// Our program breaks no rule. Each cheat breaks the rule that it is about, so that a test fails for a program that has
+// it.
 func TestCheats(t *testing.T) {
 	if names := broken(t, compile(t, nil), "", nil); len(names) > 0 {
 		t.Errorf("without a cheat, it breaks %q", names)
