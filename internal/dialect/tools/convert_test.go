@@ -151,7 +151,7 @@ func TestConvertedPlansSendTheSame(t *testing.T) {
 	compare := func(t *testing.T, all []conversion) {
 		for _, c := range all {
 			t.Run(c.name, c.compare)
-			compared[c.line[0]], compared[c.line[0]+" "+c.line[1]] = true, true
+			compared[c.line[0]], compared[c.line[0]+" "+c.line[1]], compared[c.line[0]+" "+c.name] = true, true, true
 		}
 	}
 	compare(t, redisConversions(redis))
@@ -293,8 +293,8 @@ core: {artifacts_base_dir: `+t.TempDir()+`}
 	of := func(name, beyond string, line ...string) conversion {
 		return conversion{name: name, line: line, take: web.take, counted: "", least: 60, beyond: beyond}
 	}
-	timed := func(c conversion) conversion {
-		c.timed = true
+	timed := func(c conversion) conversion { // a busy machine sends few
+		c.timed, c.least = true, 5
 		return c
 	}
 	return []conversion{
@@ -308,7 +308,7 @@ core: {artifacts_base_dir: `+t.TempDir()+`}
 			url)),
 		of("vegeta attack", "a result for each request", "vegeta", "attack", "-targets", list, "-rate", "60", "-duration",
 			"1s", "-connections", "1", "-workers", "1", "-max-workers", "1", "-output", "results"),
-		of("tank", "Tank's", "tank", "-c", phantom, "--no-record"),
+		timed(of("tank", "Tank's", "tank", "-c", phantom, "--no-record")),
 		of("tank pandora", "Tank's", "tank", "-c", pandora, "--no-record"),
 		of("jmeter", "JMeter's", "jmeter", "-n", "-t", jmx, "--seed", "5", "--no-record"),
 	}
@@ -399,6 +399,8 @@ func etcdConversions(t *testing.T) (all []conversion) {
 		"txn-mixed a --total 60",
 		"stm --total 60 --keys 5 --keys-per-txn 3 --isolation r",
 		"lease-keepalive --total 60",
+		"watch --streams 1 --watch-per-stream 1 --put-total 60",
+		"watch-get --streams 1 --watchers 60 --events 1",
 		"watch-latency --streams 1 --watchers-per-stream 1 --put-total 60 --put-rate 0",
 	} {
 		words := strings.Fields(command)

@@ -85,6 +85,7 @@ func shareOf(want float64, count func(c *trace) (part, of int)) func(*program, [
 // lawOf makes a rule about the law of an argument with values from 1 on, by a test of chi-square. limits are the
 // number of values and A; constant is C.
 func lawOf(request string, at int, a int64, limit, constant func(p *program) int64) func(*program, []trace) bool {
+	exact := map[int64][]float64{} // by C
 	return func(p *program, all []trace) bool {
 		n := limit(p)
 		seen, total := make([]int, n), 0
@@ -96,8 +97,11 @@ func lawOf(request string, at int, a int64, limit, constant func(p *program) int
 				}
 			}
 		}
-		chi := 0.0
-		for i, share := range law(a, 1, n, constant(p)) {
+		chi, c := 0.0, constant(p)
+		if exact[c] == nil {
+			exact[c] = law(a, 1, n, c)
+		}
+		for i, share := range exact[c] {
 			want := share * float64(total)
 			chi += math.Pow(float64(seen[i])-want, 2) / want
 		}
