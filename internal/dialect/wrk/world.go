@@ -47,7 +47,7 @@ type thread struct {
 	stopped atomic.Bool
 
 	request, response, delay *lua.LFunction
-	fixed                    []byte // the request, if it isn't made anew each time
+	fixed                    []byte // the request, if it isn't made again each time
 	batch                    int    // how many requests it holds
 
 	watch *time.Timer // ends calls that don't return
