@@ -22,8 +22,7 @@ type trace struct {
 	home     int64
 	requests []sent
 	end      script.Step
-	failed   bool // the server has refused its ROLLBACK, or lacks the stock of an item
-	rest     float64
+	rest     float64 // the think time, as a multiple of its mean
 }
 
 // find returns the arguments of the requests whose names begin with a text.
@@ -43,7 +42,7 @@ func traces(t *testing.T, p *program, k Kind, n int, fail func(string, []gen.Val
 	for i := range uint64(n) {
 		v := &server{p: p, fail: fail}
 		end := v.run(t, s, s.Begin(p.of[k], i))
-		one := trace{home: s.terminalWarehouse, end: end, failed: fail != nil}
+		one := trace{home: s.terminalWarehouse, end: end}
 		for j, name := range v.requests {
 			one.requests = append(one.requests, sent{name, v.args[j]})
 		}
