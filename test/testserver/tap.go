@@ -72,8 +72,8 @@ func (p *Tap) To(address string) {
 	p.to = address
 }
 
-// Take waits until the clients have closed their connections. It returns what each of them has sent since the last call,
-// in the order in which they were made.
+// Take waits until the clients have closed their connections. It returns what each of them has sent since the last
+// call, in the order in which they were made.
 func (p *Tap) Take() (clients [][]byte) {
 	p.open.Wait()
 	p.mu.Lock()

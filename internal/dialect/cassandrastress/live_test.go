@@ -94,6 +94,7 @@ func TestOnCassandra(t *testing.T) {
 	t.Run("profile", func(t *testing.T) { profiled(t, s) })
 	t.Run("collections", func(t *testing.T) { collections(t, s) })
 	t.Run("refused", func(t *testing.T) { refusedProfiles(t, s) })
+	t.Run("killed", func(t *testing.T) { killed(t, s) })
 	t.Run("converted", func(t *testing.T) { converted(t, s) })
 }
 
@@ -292,4 +293,29 @@ func frames(clients [][]byte) (most []string) {
 		}
 	}
 	return most
+}
+
+// killed ends a write in the middle and starts it again: partitions have their values by their numbers, so that the
+// second run completes what the first one has left, and no row is there twice.
+func killed(t *testing.T, s *testserver.Server) {
+	session, err := target.Connect(t.Context(), &plan.Plan{Target: plan.Target{Protocol: "cassandra",
+		Addresses: []string{s.Addr}, Database: "system"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	err = session.Do(protocoltest.Within(t, 30*time.Second), cql("TRUNCATE keyspace1.standard1"), nil, &protocol.Reply{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What a run that was killed has written is that of one with fewer operations: they are in the order of their numbers.
+	for _, n := range []string{"120", "300"} {
+		out, err := stress(t, s, "write", "n="+n, "no-warmup", "cl=ONE", "-rate", "threads=2")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	if n, _ := rows(t, s, "SELECT key FROM keyspace1.standard1"); n != 300 {
+		t.Errorf("%d rows, want 300", n)
+	}
 }

@@ -80,8 +80,8 @@ func TestConflicts(t *testing.T) {
 		line := []string{"-n", "-c", "2", "-t", "1", "--max-tries", "2", "--verbose-errors", "--random-seed=5", "-f", file}
 		said := func(a answer) (out, stderr string) {
 			// Which client is repeated is chance, and whether a client waits for it before it ends.
-			return masked(a.out), sorted(someClient.ReplaceAllString(without(a.stderr, "DETAIL:", "HINT:", "CONTEXT:", "Process "),
-				"client N"))
+			stderr = without(a.stderr, "DETAIL:", "HINT:", "CONTEXT:", "Process ")
+			return masked(a.out), sorted(someClient.ReplaceAllString(stderr, "client N"))
 		}
 		for _, version := range testserver.PgbenchVersions() {
 			s.Psql(t, meetings)

@@ -69,7 +69,8 @@ var loads = []string{
 	"-t 1 -n -f $D/p_vacuum_first.sql -M extended", "-t 1 -n -f $D/p_vacuum_second.sql -M extended",
 	"-t 1 -n -f $D/p_savepoint.sql -M extended", "-t 1 -n -f $D/p_lock_first.sql -M extended",
 	"-t 1 -n -f $D/p_lock_second.sql -M extended", "-t 1 -n -f $D/p_open.sql -M extended",
-	"-t 2 -n -f $D/p_open.sql -M prepared", "-t 1 -n -f $D/p_empty.sql -M prepared", "-t 2 -n -f $D/p_sync.sql -M extended",
+	"-t 2 -n -f $D/p_open.sql -M prepared", "-t 1 -n -f $D/p_empty.sql -M prepared",
+	"-t 2 -n -f $D/p_sync.sql -M extended",
 	"-t 2 -n -f $D/p_sync_set.sql -M extended", "-t 2 -n -f $D/p_sync_open.sql -M extended",
 }
 
@@ -183,7 +184,8 @@ func TestLoads(t *testing.T) {
 				continue
 			}
 			// The library words failures to connect, and shows no position or context of an error, and no warnings.
-			drop := []string{"WARNING:", "connection to server", "can't connect", "LINE ", "   ^", "DETAIL:", "HINT:", "CONTEXT:"}
+			drop := []string{"WARNING:", "connection to server", "can't connect", "LINE ", "   ^", "DETAIL:", "HINT:",
+				"CONTEXT:"}
 			theirs, mine := sorted(without(masked(want.stderr), drop...)), sorted(without(masked(got.stderr), drop...))
 			if strings.TrimSpace(theirs) != strings.TrimSpace(mine) {
 				t.Errorf("pgbench %d %s:\n%s", version, line, differences(mine, theirs))

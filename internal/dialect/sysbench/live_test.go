@@ -2,6 +2,7 @@ package sysbench
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -251,5 +252,49 @@ func TestExample(t *testing.T) {
 		if !strings.Contains(out.String(), "─ "+name+" ") {
 			t.Errorf("the report says nothing of %s:\n%s", name, out.String())
 		}
+	}
+}
+
+// firstRows ends a context when rows are inserted.
+type firstRows struct{ end context.CancelFunc }
+
+func (w firstRows) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("Inserting")) {
+		w.end()
+	}
+	return len(b), nil
+}
+
+// A prepare that was killed leaves a table, which the next one refuses as sysbench's does; cleanup makes room for it.
+func TestKilledPrepare(t *testing.T) {
+	for _, s := range databases(t) {
+		t.Run(s.name, func(t *testing.T) {
+			line := func(command string) []string {
+				return append(slices.Clone(s.flags), "oltp_insert", "--table-size=50000", command)
+			}
+			settings, err := Parse(line("prepare"), Version10, greeting(Version10, "1"), io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, kill := context.WithCancel(t.Context())
+			defer kill()
+			if err := settings.Administer(ctx, firstRows{kill}); err == nil {
+				t.Fatal("it wasn't killed")
+			}
+			mine, real := ours(t, line("prepare")...), theirs(t, line("prepare")...)
+			if mine.code != 1 || real.code != 1 || !strings.Contains(mine.out+mine.err, "already exists") {
+				t.Errorf("the second prepare: %+v, sysbench's %+v", mine, real)
+			}
+			if a := ours(t, line("cleanup")...); a.code != 0 {
+				t.Errorf("%+v", a)
+			}
+			if a := ours(t, line("prepare")...); a.code != 0 {
+				t.Errorf("%+v", a)
+			}
+			if n := s.rows(t, "SELECT COUNT(*) FROM sbtest1"); n != "50000" {
+				t.Errorf("%s rows", n)
+			}
+			s.rows(t, "DROP TABLE sbtest1")
+		})
 	}
 }
