@@ -45,6 +45,7 @@ func TestAutoAsksTheServersOfTheLoad(t *testing.T) {
 		{"etcd", members, "{name: one, command: [get, a]}", true},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
+			t.Parallel()
 			plan := shell.File(t, "plan.yml", "queries: ["+c.queries+"]\n"+rate)
 			o := load(t, c.at.with("run", plan, "--inspect", "auto", "--quiet")...)
 			in := inspected(t, o.run, c.kind, c.at.addr)
@@ -113,11 +114,12 @@ func TestEveryLoadAsks(t *testing.T) {
 	const out = "the bundle"
 	auto := []string{"--inspect", "auto"}
 	for name, args := range map[string][]string{
-		"http":   {"http", url, "--requests", "5", "--inspect", behind, "--bundle", out},
-		"wrk":    {"wrk", "--bundle", out, "-t1", "-c1", "-d1s", "--inspect", behind, url},
-		"ab":     {"ab", "--bundle", out, "--inspect", behind, "-n", "5", "-c", "1", url + "/"},
-		"hey":    {"hey", "--bundle", out, "--inspect", behind, "-n", "5", "-c", "1", url},
-		"vegeta": {"vegeta", "attack", "--bundle", out, "--inspect", behind, "-duration", "1s", "-rate", "5", "-targets", list},
+		"http": {"http", url, "--requests", "5", "--inspect", behind, "--bundle", out},
+		"wrk":  {"wrk", "--bundle", out, "-t1", "-c1", "-d1s", "--inspect", behind, url},
+		"ab":   {"ab", "--bundle", out, "--inspect", behind, "-n", "5", "-c", "1", url + "/"},
+		"hey":  {"hey", "--bundle", out, "--inspect", behind, "-n", "5", "-c", "1", url},
+		"vegeta": {"vegeta", "attack", "--bundle", out, "--inspect", behind, "-duration", "1s", "-rate", "5", "-targets",
+			list},
 		"cook": {"cook", "-bundle", out, "-qps", "20", "-interval", "200ms", "-totalRequests", "5", "-inspect", behind,
 			url},
 		"tank":  {"tank", "--bundle", out, "-c", tank, "--inspect", behind},
@@ -131,6 +133,7 @@ func TestEveryLoadAsks(t *testing.T) {
 			"--inspect", "pg=" + dsn, dsn},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir() + "/bundle"
 			args[slices.Index(args, out)] = dir
 			o := brunt(t, args...)
