@@ -171,7 +171,7 @@ pictures: build bin/pictures ## the pictures of reports in docs/images, on a qui
 verdict: build bin/situations ## whether the verdict is right, in situations whose truth is known; about 20 minutes
 	./bin/situations $(VERDICT)
 
-causes: build bin/causes ## whether the cause of slowness is named, in servers with a planted one; about ten minutes
+causes: build bin/causes ## whether the cause of slowness is named, in servers with a planted one; about fifteen minutes
 	./bin/causes $(CAUSES)
 
 fuzz: ## each fuzz target for FUZZTIME

@@ -41,7 +41,7 @@ type Watch struct {
 	Profile bool
 	Tell    func(string) // see Load.Tell
 
-	mu      sync.Mutex // guards servers, early and stopped, as Join may be called at any time
+	mu      sync.Mutex // guards servers and early while the load runs, as Join may be called at any time
 	servers []*server
 	early   []record.Warning
 	stop    chan struct{} // closed to end the sampling

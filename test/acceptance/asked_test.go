@@ -45,6 +45,7 @@ func TestAutoAsksTheServersOfTheLoad(t *testing.T) {
 		{"etcd", members, "{name: one, command: [get, a]}", true},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
+			t.Parallel()
 			plan := shell.File(t, "plan.yml", "queries: ["+c.queries+"]\n"+rate)
 			o := load(t, c.at.with("run", plan, "--inspect", "auto", "--quiet")...)
 			in := inspected(t, o.run, c.kind, c.at.addr)
@@ -107,26 +108,32 @@ func TestEveryLoadAsks(t *testing.T) {
 	list := shell.File(t, "targets", "GET "+url+"/\n")
 	workload := shell.File(t, "workload", "recordcount=10\noperationcount=20\nworkload=core\nreadproportion=1\n")
 	plan := shell.File(t, "plan.yml", "queries: [{name: one, command: [GET, a], count: 20}]\n")
-	tank := shell.File(t, "load.yaml", "phantom:\n  enabled: true\n  address: "+strings.TrimPrefix(service.URL, "http://")+"\n  uris: [/]\n"+
+	tank := shell.File(t, "load.yaml", "core: {artifacts_base_dir: "+t.TempDir()+"}\nphantom:\n  enabled: true\n  address: "+strings.TrimPrefix(service.URL, "http://")+"\n  uris: [/]\n"+
 		"  load_profile: {load_type: rps, schedule: 'const(10, 1s)'}\n")
 	dsn := fmt.Sprintf("postgres://%s:%s@%s/%s", pg.user, pg.password, pg.addr, pg.database)
 	const out = "the bundle"
+	auto := []string{"--inspect", "auto"}
 	for name, args := range map[string][]string{
-		"http":   {"http", url, "--requests", "5", "--inspect", behind, "--bundle", out},
-		"wrk":    {"wrk", "--bundle", out, "-t1", "-c1", "-d1s", "--inspect", behind, url},
-		"ab":     {"ab", "--bundle", out, "--inspect", behind, "-n", "5", "-c", "1", url + "/"},
-		"hey":    {"hey", "--bundle", out, "--inspect", behind, "-n", "5", "-c", "1", url},
-		"vegeta": {"vegeta", "attack", "--bundle", out, "--inspect", behind, "-duration", "1s", "-rate", "5", "-targets", list},
-		"cook":   {"cook", "-bundle", out, "-qps", "20", "-interval", "200ms", "-totalRequests", "5", "-inspect", behind, url},
-		"tank":   {"tank", "--bundle", out, "-c", tank, "--inspect", behind},
-		"queue":  cache.with("queue", "--bundle", out, "-c", plan, "--inspect", "auto"),
-		"rate":   cache.with("rate", "--bundle", out, "-c", plan, "--rate", "20", "--duration", "500ms", "--inspect", "auto"),
-		"ycsb": {"ycsb", "run", "redis", "--bundle", out, "-P", workload, "-p", "redis.addr=" + cache.addr, "-p", "threadcount=1", "--inspect",
-			"auto"},
-		"etcd-benchmark": {"etcd-benchmark", "put", "--bundle", out, "--endpoints", members.addr, "--total", "20", "--inspect", "auto"},
-		"pgbench":        {"pgbench", "--bundle", out, "-n", "-t", "5", "-f", shell.File(t, "script", "select 1;\n"), "--inspect", "pg=" + dsn, dsn},
+		"http": {"http", url, "--requests", "5", "--inspect", behind, "--bundle", out},
+		"wrk":  {"wrk", "--bundle", out, "-t1", "-c1", "-d1s", "--inspect", behind, url},
+		"ab":   {"ab", "--bundle", out, "--inspect", behind, "-n", "5", "-c", "1", url + "/"},
+		"hey":  {"hey", "--bundle", out, "--inspect", behind, "-n", "5", "-c", "1", url},
+		"vegeta": {"vegeta", "attack", "--bundle", out, "--inspect", behind, "-duration", "1s", "-rate", "5", "-targets",
+			list},
+		"cook": {"cook", "-bundle", out, "-qps", "20", "-interval", "200ms", "-totalRequests", "5", "-inspect", behind,
+			url},
+		"tank":  {"tank", "--bundle", out, "-c", tank, "--inspect", behind},
+		"queue": append(cache.with("queue", "--bundle", out, "-c", plan), auto...),
+		"rate":  append(cache.with("rate", "--bundle", out, "-c", plan, "--rate", "20", "--duration", "500ms"), auto...),
+		"ycsb": append([]string{"ycsb", "run", "redis", "--bundle", out, "-P", workload, "-p", "redis.addr=" + cache.addr,
+			"-p", "threadcount=1"}, auto...),
+		"etcd-benchmark": append([]string{"etcd-benchmark", "put", "--bundle", out, "--endpoints", members.addr, "--total",
+			"20"}, auto...),
+		"pgbench": {"pgbench", "--bundle", out, "-n", "-t", "5", "-f", shell.File(t, "script", "select 1;\n"),
+			"--inspect", "pg=" + dsn, dsn},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir() + "/bundle"
 			args[slices.Index(args, out)] = dir
 			o := brunt(t, args...)

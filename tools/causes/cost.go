@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"brunt/internal/protocol"
 	"brunt/test/testserver"
 )
 
@@ -32,7 +34,8 @@ func without(flags []string) (out []string) {
 // cost is what one side of a healthy row cost.
 type cost struct {
 	cpuUs   []float64 // of the server for each operation
-	share   []float64 // of a core, of the server
+	share   []float64 // of a core, of the server, during the load
+	aroundS []float64 // CPU of the server before and after that
 	p99Us   []float64
 	observe []float64 // share of a core that brunt used to observe the server's process
 }
@@ -43,7 +46,7 @@ type cost struct {
 func (st *stage) costs(ctx context.Context, chosen []row, rounds int, w io.Writer) error {
 	fmt.Fprintln(w, "| System | Server's CPU for an operation, without | with | p99, without | with | Asking, of a core "+
 		"of the server | Observing, of a core of brunt |")
-	fmt.Fprintln(w, "|---|---:|---:|---:|---:|---:|---:|")
+	fmt.Fprintln(w, "|---|---:|---:|---:|---:|---:|---:|---:|")
 	seen := map[string]bool{}
 	for i := range chosen {
 		if !chosen[i].healthy() || seen[chosen[i].System] {
@@ -58,12 +61,15 @@ func (st *stage) costs(ctx context.Context, chosen []row, rounds int, w io.Write
 		for k := range min(len(sides[0].share), len(sides[1].share)) {
 			differences = append(differences, sides[1].share[k]-sides[0].share[k])
 		}
-		fmt.Fprintf(w, "| %s | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %.2f %% | %.2f %% |\n", chosen[i].System,
+		fmt.Fprintf(w, "| %s | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %.2f %% | %.0f ms | %.2f %% |\n", chosen[i].System,
 			middle(sides[0].cpuUs), middle(sides[1].cpuUs), middle(sides[0].p99Us), middle(sides[1].p99Us),
-			100*middle(differences), 100*middle(sides[1].observe))
+			100*middle(differences), 1000*(middle(sides[1].aroundS)-middle(sides[0].aroundS)), 100*middle(sides[1].observe))
 	}
 	return nil
 }
+
+// endOfLoad is how long before a load's end its CPU is read.
+const endOfLoad = 200 * time.Millisecond
 
 // costOf returns what the two sides of a row cost: without asking, and with it. The turns before the rounds fill the
 // server and warm it up.
@@ -80,6 +86,14 @@ func (st *stage) costOf(ctx context.Context, chosen *row, rounds int) (sides [2]
 			if side == 0 {
 				r.Flags = func(sc *scene) []string { return without(chosen.Flags(sc)) }
 			}
+			inLoad := 0.0
+			r.During = func(ctx context.Context, sc *scene) {
+				if sc.underWay(ctx) {
+					began := st.used(&r)
+					protocol.Sleep(ctx, st.length-endOfLoad)
+					inLoad = st.used(&r) - began
+				}
+			}
 			before := st.used(&r)
 			o, err := st.do(ctx, &r)
 			if err != nil {
@@ -90,7 +104,8 @@ func (st *stage) costOf(ctx context.Context, chosen *row, rounds int) (sides [2]
 			}
 			used, of := st.used(&r)-before, &sides[side]
 			of.cpuUs = append(of.cpuUs, used*1e6/max(o.PerS*st.length.Seconds(), 1))
-			of.share = append(of.share, used/st.length.Seconds())
+			of.share = append(of.share, inLoad/(st.length-endOfLoad).Seconds())
+			of.aroundS = append(of.aroundS, used-inLoad)
 			of.p99Us, of.observe = append(of.p99Us, o.P99Us), append(of.observe, o.Observe)
 		}
 	}

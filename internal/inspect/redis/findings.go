@@ -106,10 +106,13 @@ func isScript(command string) bool {
 	return strings.HasPrefix(command, "eval") || strings.HasPrefix(command, "fcall")
 }
 
+// forks reports whether a command's time is that of a fork, which has a finding of its own.
+func forks(command string) bool { return command == "bgsave" || command == "bgrewriteaof" }
+
 // slowCommands finds commands whose calls take long on average.
 func slowCommands(c *caseFile) {
 	for _, s := range c.load.Statements {
-		if s.MeanNs < float64(slowCall) || s.TotalNs < slowShare*c.wall() {
+		if s.MeanNs < float64(slowCall) || s.TotalNs < slowShare*c.wall() || forks(s.ID) {
 			continue
 		}
 		example := c.slowest(s.ID)
@@ -140,7 +143,7 @@ func slowLog(c *caseFile) {
 	for _, n := range c.nodes {
 		for _, s := range n.slow {
 			command := strings.ToLower(s.words[0])
-			if s.took < slowLogged || own(s.words) {
+			if s.took < slowLogged || own(s.words) || forks(command) {
 				continue
 			}
 			of := sums[command]

@@ -28,7 +28,8 @@ func TestRules(t *testing.T) {
 			"cmdstat_get:calls=100000,usec=200000\r\n", nil, []string{FindCPU}},
 		{"starved, with some slow calls", "run_id:a\r\nused_cpu_user_main_thread:2\r\nused_cpu_sys_main_thread:2\r\n" +
 			"cmdstat_eval:calls=20000,usec=9000000\r\n", nil, nil},
-		{"fork", "run_id:a\r\ntotal_forks:1\r\nlatest_fork_usec:100874\r\n", nil, []string{FindFork}},
+		{"fork", "run_id:a\r\ntotal_forks:1\r\nlatest_fork_usec:100874\r\ncmdstat_bgsave:calls=1,usec=123000\r\n", nil,
+			[]string{FindFork}},
 		{"delayed fsync", "run_id:a\r\naof_delayed_fsync:7\r\n", nil, []string{FindFsync}},
 		{"fsync", before, map[string]latest{"aof-fsync-always": {1, 40, 47}}, []string{FindFsync}},
 		{"Redis 5", "run_id:a\r\nredis_version:5.0.14\r\ncmdstat_keys:calls=10,usec=1000000\r\n", nil,

@@ -252,7 +252,8 @@ func slowWAL(c *caseFile) {
 			reads = max(reads, o.MeanNs)
 		}
 	}
-	if n < leastSamples || lag >= mostCalmNs && !c.starved || worst.MeanNs < max(leastWriteNs, walTimes*lag, gcTimes*reads) {
+	if n < leastSamples || lag >= mostCalmNs && !c.starved ||
+		worst.MeanNs < max(leastWriteNs, walTimes*lag, gcTimes*reads) {
 		return
 	}
 	severity := record.Serious
