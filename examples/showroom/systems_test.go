@@ -16,8 +16,8 @@ import (
 	"brunt/test/testserver"
 )
 
-// steps are what a campaign does on each system: what it does on PostgreSQL, but for the search for a maximum. Durations
-// are those of a test.
+// steps are what a campaign does on each system: what it does on PostgreSQL, but for the search for a maximum.
+// Durations are those of a test.
 const steps = `service: {reconfigure: "true"}
 settings: {POOL: 4}
 steps:
@@ -31,7 +31,8 @@ steps:
   - document: {lang: [en, ru]}
 `
 
-// Campaigns on MariaDB and on Redis analyse, fix, count connections, compare settings, try one, and say what they found.
+// Campaigns on MariaDB and on Redis analyse, fix, count connections, compare settings, try one, and say what they
+// found.
 func TestCampaignsOnOtherSystems(t *testing.T) {
 	testserver.SkipQuick(t)
 	for _, row := range []struct {

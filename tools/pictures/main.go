@@ -30,7 +30,12 @@ func main() {
 	out := flag.String("out", "docs/images", "folder of the pictures")
 	only := flag.String("only", "", "make only the picture of a system that is inspected: postgresql, mysql, … or service")
 	seconds := flag.Int("seconds", 40, "length of the load")
+	serving := flag.Bool("serve", false, "be the service of a picture; for this program itself")
 	flag.Parse()
+	if *serving {
+		fmt.Fprintln(os.Stderr, serve())
+		return
+	}
 	tb := testserver.NewStandalone(os.Stderr)
 	defer tb.Close()
 	p := &pictures{tb: tb, program: *program, out: *out, seconds: *seconds}

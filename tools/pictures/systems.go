@@ -8,8 +8,9 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/pprof"
+	_ "net/http/pprof" // which serves profiles
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -67,10 +68,10 @@ func (p *pictures) systems() []system {
   - {name: get, command: [GET, "name:$1"], params: [{type: Integer, range: [1, 100000]}], rate: 300}
   - {name: search, command: [KEYS, "name:*$1*"], params: [{type: Integer, range: [1, 999]}], rate: 10}
 prepare:
-  - {command: [EVAL, "for i = 1, 200000 do redis.call('SET', 'name:' .. i, i) end", 0]}
+  - {command: [EVAL, "for i = 1, 40000 do redis.call('SET', 'name:' .. i, i) end", 0]}
 `},
 		{name: "etcd", start: func(p *pictures) (*testserver.Server, string) {
-			s := testserver.Etcd(p.tb)
+			s := testserver.Etcd(p.tb, testserver.Settings("--metrics=extensive"))
 			for k := range 200 {
 				p.post("http://"+s.Addr+"/v3/kv/put", fmt.Sprintf(`{"key":%q,"value":%q}`, base64Of("big"+strconv.Itoa(k)),
 					base64Of(strings.Repeat("x", 2000))))
@@ -85,8 +86,8 @@ prepare:
 			s := testserver.Tarantool(p.tb, testserver.Lua(lot))
 			return s, fmt.Sprintf("tarantool=tarantool://%s:%s@%s", s.User, s.Password, s.Addr)
 		}, target: "{protocol: iproto, addresses: [ADDRESS], user: USER}", queries: `queries:
-  - {name: get, call: car_get, params: [{type: Unsigned, range: [1, 50000]}], rate: 120}
-  - {name: of model, call: cars_of, params: [{type: Unsigned, range: [0, 999]}], rate: 8}
+  - {name: get, call: car_get, params: [{type: Unsigned, range: [1, 20000]}], rate: 60}
+  - {name: of model, call: cars_of, params: [{type: Unsigned, range: [0, 999]}], rate: 5}
 `, args: []string{"--inspect-profile"}},
 	}
 }
@@ -95,7 +96,7 @@ prepare:
 const lot = `
 local cars = box.schema.space.create('car', {if_not_exists = true})
 cars:create_index('pk', {if_not_exists = true})
-for id = 1, 50000 do cars:replace({id, id % 1000}) end
+for id = 1, 20000 do cars:replace({id, id % 1000}) end
 function car_get(id) return cars:get(id) end
 function cars_of(model)
 	local found = {}
@@ -134,25 +135,38 @@ func (p *pictures) asked(only string) {
 
 // service makes a picture of the report of an HTTP service, whose functions brunt profiles.
 func (p *pictures) service() {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "page") })
-	mux.HandleFunc("/report", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, len(sortReport())) })
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	p.fail(err)
-	server := &http.Server{Handler: mux}
-	go server.Serve(l)
-	p.tb.Cleanup(func() { _ = server.Close() })
+	socket, err := l.(*net.TCPListener).File()
+	p.fail(err)
+	cmd := exec.Command(os.Args[0], "-serve")
+	cmd.ExtraFiles, cmd.Stderr = []*os.File{socket}, os.Stderr
+	p.fail(cmd.Start())
+	p.tb.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
 	p.inspected("service", fmt.Sprintf(`target: {protocol: http, addresses: [%q]}
 queries:
   - {name: page, http: {path: /page}, rate: 100}
   - {name: report, http: {path: /report}, rate: 4}
-`, l.Addr()), "--watch", fmt.Sprintf("process:%d", os.Getpid()), "--watch", "profile:http://"+l.Addr().String())
+`, l.Addr()), "--watch", fmt.Sprintf("pid:%d", cmd.Process.Pid), "--watch", "profile:http://"+l.Addr().String())
+}
+
+// serve is the service, in a process of its own, on the listening socket that it inherits.
+func serve() error {
+	l, err := net.FileListener(os.NewFile(3, "listener"))
+	if err != nil {
+		return err
+	}
+	http.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "page") })
+	http.HandleFunc("/report", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, len(sortReport())) })
+	return http.Serve(l, nil)
 }
 
 // sortReport computes for a while.
 func sortReport() []float64 {
-	all := make([]float64, 300_000)
+	all := make([]float64, 150_000)
 	for i := range all {
 		all[i] = rand.Float64()
 	}
@@ -182,6 +196,14 @@ const onlyTheServer = `(() => {
 	const kept = ["chart-responses", "part-database", "part-machines"].map(id => document.getElementById(id))
 		.filter(e => e).map(e => e.closest(".chart") ?? e);
 	if (document.getElementById("part-database")) kept.splice(2);
+	["watched", "generator", "machines"].forEach(id => {
+		let e = kept[kept.length - 1].querySelector("#" + id);
+		for (let next; e; e = next) {
+			next = e.nextElementSibling;
+			e.remove();
+			if (!next || next.matches("h2")) break;
+		}
+	});
 	kept[kept.length - 1].querySelectorAll(".chart").forEach(e => e.remove());
 	const main = document.querySelector("main");
 	main.replaceChildren(...kept);

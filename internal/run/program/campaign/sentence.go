@@ -52,8 +52,8 @@ func seenOf(run *record.Run) *Seen {
 	return s
 }
 
-// allConnections returns the number of connections by a server's own counters, as Redis and Tarantool name them; 0 if it
-// has none.
+// allConnections returns the number of connections by a server's own counters, as Redis and Tarantool name them; 0 if
+// it has none.
 func allConnections(in *record.Inspection) int {
 	sum := 0.0
 	if len(in.Windows) == 0 {
