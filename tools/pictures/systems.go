@@ -196,14 +196,6 @@ const onlyTheServer = `(() => {
 	const kept = ["chart-responses", "part-database", "part-machines"].map(id => document.getElementById(id))
 		.filter(e => e).map(e => e.closest(".chart") ?? e);
 	if (document.getElementById("part-database")) kept.splice(2);
-	["watched", "generator", "machines"].forEach(id => {
-		let e = kept[kept.length - 1].querySelector("#" + id);
-		for (let next; e; e = next) {
-			next = e.nextElementSibling;
-			e.remove();
-			if (!next || next.matches("h2")) break;
-		}
-	});
 	kept[kept.length - 1].querySelectorAll(".chart").forEach(e => e.remove());
 	const main = document.querySelector("main");
 	main.replaceChildren(...kept);
