@@ -23,6 +23,7 @@ var rehearsal = strings.NewReplacer(
 	"  - confirm: {ramp: 1m, hold: 10m}\n", "",
 	"{at: 1, warm_up: 10s, duration: 5m}", "{at: 0.5, warm_up: 500ms, duration: 4s}",
 	"repeat: [search, confirm, analyse]", "repeat: [analyse]",
+	"experiment: {at: 1,", "experiment: {at: 0.5, warm_up: 0, duration: 300ms, repetitions: 3,",
 	"connections: {}", "connections: {at: 0.5, warm_up: 300ms, duration: 2s}",
 )
 
@@ -53,7 +54,7 @@ func TestCampaignOnTarantool(t *testing.T) {
 	}
 	for _, name := range []string{"report-en.html", "report-ru.html"} {
 		text, err := os.ReadFile(filepath.Join(results, name))
-		if err != nil || !bytes.Contains(text, []byte("of model")) {
+		if err != nil || !bytes.Contains(text, []byte("of model")) || !bytes.Contains(text, []byte("net_msg_max = 1536")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -71,11 +71,15 @@ func (t *writer) database(in *record.Inspection) cell.Table {
 		out.add(t.say("temporary files"), cell.Figure(n, "bytes"), "")
 	}
 	var settings []string
+	which := ""
 	for _, s := range in.Settings {
+		if s.Default != "" {
+			which = t.say("that differ from the defaults")
+		}
 		settings = append(settings, units.Clean(s.Name+" "+t.l.Figure(units.Setting(s.Value))))
 	}
 	if len(settings) > 0 {
-		out.add(t.say("settings"), cell.Text(strings.Join(settings, " · ")), t.say("that differ from the defaults"))
+		out.add(t.say("settings"), cell.Text(strings.Join(settings, " · ")), which)
 	}
 	out.add(t.say("asking it"), cell.Figure(in.Cost.Share, "share"),
 		t.say("of the time at most: %d questions, %d samples; %s after the load", in.Cost.Queries, in.Activity.Samples,
@@ -117,10 +121,16 @@ func (t *writer) statements(in *record.Inspection) cell.Table {
 	for _, s := range list[:min(len(list), mostStatements)] {
 		name, response := t.causes(&s)
 		guessed = guessed || s.Match == record.MatchCount
-		pages := s.More["shared_blks_hit"] + s.More["shared_blks_read"]
-		out.Add(name, response, cell.Figure(s.Calls, "count"), cell.Time(s.MeanNs), cell.Time(s.StddevNs),
-			cell.Figure(s.Rows/max(s.Calls, 1), cell.UnitNumber),
-			cell.Figure(pages/max(s.Calls, 1), cell.UnitNumber), cell.Figure(s.Share, "share"), cell.Text(recognizable(s.Text)))
+		deviation, pages := cell.None(), cell.None() // only PostgreSQL counts them
+		if s.StddevNs > 0 {
+			deviation = cell.Time(s.StddevNs)
+		}
+		if hit, counted := s.More["shared_blks_hit"]; counted {
+			pages = cell.Figure((hit+s.More["shared_blks_read"])/max(s.Calls, 1), cell.UnitNumber)
+		}
+		out.Add(name, response, cell.Figure(s.Calls, "count"), cell.Time(s.MeanNs), deviation,
+			cell.Figure(s.Rows/max(s.Calls, 1), cell.UnitNumber), pages, cell.Figure(s.Share, "share"),
+			cell.Text(recognizable(s.Text)))
 	}
 	if more := len(list) + in.Windows[0].Omitted - len(out.Rows); more > 0 {
 		out.Foot = append(out.Foot, t.say("and %d more, see %s", more, in.File))

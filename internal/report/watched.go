@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,7 +63,8 @@ func (t *writer) watched() cell.Table {
 				name = ""
 				continue
 			}
-			out.Add(cell.Text(name), cell.Text(verdict.FigureName(m.Name).In(t.l)), value(m.First), value(m.Mean), value(m.Max),
+			out.Add(cell.Text(name), cell.Text(verdict.FigureName(m.Name).In(t.l)), value(m.First),
+				meanCell(m.Mean, m.Unit), value(m.Max),
 				value(m.Last), t.change(m))
 			name = ""
 		}
@@ -122,4 +124,12 @@ func (t *writer) changed() cell.Table {
 		}
 	}
 	return all
+}
+
+// meanCell returns a mean, which of counts is seldom a whole number.
+func meanCell(x float64, unit string) cell.Cell {
+	if unit == "count" && x != math.Trunc(x) {
+		unit = cell.UnitNumber
+	}
+	return cell.Figure(x, unit)
 }

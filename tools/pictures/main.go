@@ -28,12 +28,18 @@ import (
 func main() {
 	program := flag.String("program", "bin/brunt", "brunt")
 	out := flag.String("out", "docs/images", "folder of the pictures")
+	only := flag.String("only", "", "make only the picture of a system that is inspected: postgresql, mysql, … or service")
 	seconds := flag.Int("seconds", 40, "length of the load")
+	serving := flag.Bool("serve", false, "be the service of a picture; for this program itself")
 	flag.Parse()
+	if *serving {
+		fmt.Fprintln(os.Stderr, serve())
+		return
+	}
 	tb := testserver.NewStandalone(os.Stderr)
 	defer tb.Close()
 	p := &pictures{tb: tb, program: *program, out: *out, seconds: *seconds}
-	p.make()
+	p.make(*only)
 }
 
 // pictures contains what is needed to make the pictures.
@@ -41,7 +47,8 @@ type pictures struct {
 	tb      *testserver.Standalone
 	program string
 	out     string
-	dir     string // folder for bundles and pages
+	dir     string   // folder for bundles and pages
+	env     []string // of loads that ask servers
 	seconds int
 	browser *testserver.Browser
 }
@@ -52,12 +59,15 @@ func (p *pictures) fail(err error) {
 	}
 }
 
-func (p *pictures) make() {
+func (p *pictures) make(only string) {
 	dir, err := os.MkdirTemp("", "brunt-pictures-")
 	p.fail(err)
 	p.tb.Cleanup(func() { _ = os.RemoveAll(dir) })
 	p.dir = dir
 	p.browser = testserver.NewBrowser(p.tb, filepath.Join(dir, "profile"))
+	if p.asked(only); only != "" {
+		return
+	}
 	server := testserver.Postgres(p.tb)
 	terminal := p.load(server)
 	p.terminal(terminal)

@@ -16,11 +16,14 @@ import (
 
 // Seen is the summary of a database's inspection during a load.
 type Seen struct {
-	Connections int              `json:"connections"`       // largest number, of clients other than brunt
-	Active      float64          `json:"active"`            // of these, active on average
-	Limit       int              `json:"limit,omitempty"`   // how many the server allows; 0 if unknown
-	Findings    int              `json:"findings"`          // number of findings
-	Gravest     []record.Finding `json:"gravest,omitempty"` // at most one
+	Connections int     `json:"connections"`     // largest number, of clients other than brunt
+	Active      float64 `json:"active"`          // of these, active on average
+	Limit       int     `json:"limit,omitempty"` // how many the server allows; 0 if unknown
+	// All is the number of all connections, brunt's among them, on servers that don't say whose they are; 0 if unknown.
+	All      int              `json:"all,omitempty"`
+	Unnamed  bool             `json:"unnamed,omitempty"` // the server doesn't say whose connections it has
+	Findings int              `json:"findings"`          // number of findings
+	Gravest  []record.Finding `json:"gravest,omitempty"` // at most one
 }
 
 // seenOf returns the summary of a run's inspection, or nil if there was none.
@@ -35,6 +38,9 @@ func seenOf(run *record.Run) *Seen {
 			s.Connections, s.Active = s.Connections+c.Max, s.Active+c.ActiveMean
 		}
 	}
+	if s.Unnamed = len(in.Activity.Clients) == 0; s.Unnamed {
+		s.All = allConnections(in)
+	}
 	if in.Product == "PostgreSQL" {
 		s.Limit = 100 // the default: settings lists only those that differ
 	}
@@ -44,6 +50,23 @@ func seenOf(run *record.Run) *Seen {
 		}
 	}
 	return s
+}
+
+// allConnections returns the number of connections by a server's own counters, as Redis and Tarantool name them; 0 if
+// it has none.
+func allConnections(in *record.Inspection) int {
+	sum := 0.0
+	if len(in.Windows) == 0 {
+		return 0
+	}
+	for _, c := range in.Windows[0].Counters {
+		for name, v := range c.Values {
+			if name == "connected_clients" || strings.HasSuffix(name, "CONNECTIONS.current") {
+				sum += v
+			}
+		}
+	}
+	return int(sum + 0.5)
 }
 
 // Sentence returns the result of the step in one sentence.
@@ -154,6 +177,10 @@ func (w wording) held(r *Result) string {
 	at := w.load(t.N, t.LoadPerS())
 	var text string
 	switch {
+	case r.Kind == campaignfile.StepConnections && r.Seen != nil && r.Seen.All > 0:
+		text = w.say("At %s the server had %d connections, brunt's among them; it doesn't say whose they are.", at, r.Seen.All)
+	case r.Kind == campaignfile.StepConnections && r.Seen != nil && r.Seen.Unnamed:
+		text = w.say("At %s: the server doesn't say who is connected.", at)
 	case r.Kind == campaignfile.StepConnections && r.Seen != nil && r.Seen.Limit > 0:
 		text = w.say("At %s the service had at most %d of the %d connections that the database allows, of which %s worked at a time.",
 			at, r.Seen.Connections, r.Seen.Limit, w.l.Figure(units.Digits3(r.Seen.Active)))

@@ -206,7 +206,9 @@ func (d *document) runPart(p *part, r *Result) {
 		case d.showsDatabase(r):
 			p.tables = append(p.tables, d.inspection(in, id)...)
 		case r.Kind == campaignfile.StepConnections:
-			p.tables = append(p.tables, d.clients(in, id))
+			if t := d.clients(in, id); len(t.Rows) > 0 {
+				p.tables = append(p.tables, t)
+			}
 		}
 	}
 }
