@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -221,7 +222,9 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 	c.mu.Unlock()
 	err := m.inbox.receive(said)
 	c.mu.Lock()
-	m.complain(c, err)
+	if len(said.Lines) > 0 { // a report without intervals doesn't show that there is room again
+		m.complain(c, err)
+	}
 	if m.state != Ended {
 		m.state, m.asked, m.rows, m.filled = said.State, said.Asked, said.Rows, said.Filled
 		if said.Rules != nil {
@@ -315,10 +318,10 @@ func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 		m.inbox.move(err) // the worker sends the file again
 		m.inbox.writing.Unlock()
 	}
-	c.mu.Lock()
-	m.complain(c, err)
-	c.mu.Unlock()
 	if err != nil {
+		c.mu.Lock()
+		m.complain(c, err) // once: that another file has room says nothing
+		c.mu.Unlock()
 		respond(w, http.StatusInternalServerError, &refusal{err.Error(), 1})
 		return
 	}
@@ -362,6 +365,9 @@ func take(to string, body io.Reader, hash string, place func(from, to string) er
 	}
 	if err = cmp.Or(err, file.Close()); err == nil && hex.EncodeToString(sum.Sum(nil)) != hash {
 		err = fmt.Errorf("%s arrived damaged", filepath.Base(to))
+	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok { // named by where the file belongs: its name now is random
+		return fmt.Errorf("%s %s: %w", at.Op, to, at.Err)
 	}
 	if err != nil {
 		return err
