@@ -45,7 +45,8 @@ func TestPhasesLastAsLongAsTheirSchedules(t *testing.T) {
 	for _, phase := range collector.Tally().Phases() {
 		got = append(got, time.Duration(phase.DurationNs()))
 	}
-	if want := []time.Duration{35 * time.Millisecond, 10 * time.Millisecond, 5 * time.Millisecond}; !slices.Equal(got, want) {
+	want := []time.Duration{35 * time.Millisecond, 10 * time.Millisecond, 5 * time.Millisecond}
+	if !slices.Equal(got, want) {
 		t.Errorf("the phases lasted %v, want %v; intervals %v", got, want, sink.lengths)
 	}
 }

@@ -182,7 +182,8 @@ func (t *writer) thresholds() cell.Table {
 		if !h.Pass { // with the digits that show why
 			value = value.Showing(units.Apart(float64(h.Value), h.Limit, h.Unit))
 		}
-		out.Add(cell.Text(sign).Marked(m), cell.Text(cell.Cut(units.Clean(h.Text), 50)), value, cell.Text(note).Marked(cell.Dim))
+		out.Add(cell.Text(sign).Marked(m), cell.Text(cell.Cut(units.Clean(h.Text), 50)), value,
+			cell.Text(note).Marked(cell.Dim))
 	}
 	return out
 }

@@ -48,7 +48,8 @@ func TestRowsThatFurtherConditionsExcludeAreRightlyMissing(t *testing.T) {
 				Params: []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeReference, Table: "cars",
 					Column: "id"}}}},
 			}}}}}
-			run := &record.Run{Operations: make([]record.Operation, 1), Tables: []record.TableUse{{Name: "cars", Origin: "x"}}}
+			run := &record.Run{Operations: make([]record.Operation, 1),
+				Tables: []record.TableUse{{Name: "cars", Origin: "x"}}}
 			run.Operations[0].Counts = record.CountsOf(&measure.Counts{Done: 100, Missing: 5})
 			if differs {
 				run.Tables[0].Differs, want = message.New("table.as-planned"), 1
