@@ -117,14 +117,13 @@ func newBench(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench {
 	}
 	s := p.Settings
 	b.pool, err = NewPool(engine.FleetConfig{
-		Workload: w, Driver: f, Targets: targets, Sessions: s.Sessions, Collector: c, Clock: clock,
-		OnError: func(e engine.ErrorEvent) {
+		Workload: w, Driver: f, Sessions: s.Sessions, Collector: c, Clock: clock, OnError: func(e engine.ErrorEvent) {
 			b.mu.Lock()
 			b.seen = append(b.seen, e)
 			b.mu.Unlock()
-		},
-		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout, Retries: s.Retries,
-		DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter,
+		}, OperationTimeout: s.OperationTimeout, Where: engine.Where{Targets: targets},
+		Dialing: engine.Dialing{ConnectTimeout: s.ConnectTimeout}, Retrying: engine.Retrying{Retries: s.Retries},
+		Lateness: engine.Lateness{DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter},
 	})
 	if err != nil {
 		t.Fatal(err)
