@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"brunt/internal/load/schedule"
@@ -149,20 +150,29 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 	type ended struct {
 		next uint64
 		err  error
+		atNs int64
 	}
 	done := make(chan ended, 1)
+	pauses, lasts := phases[0].Kind == plan.Pause, scheduleEnd
+	if pauses {
+		lasts = start + int64(phases[0].Duration)
+	}
+	var answered atomic.Bool // all of the stage
 	go func() {
-		if phases[0].Kind == plan.Pause {
-			protocol.Sleep(ctx, time.Duration(phases[0].Duration))
-			done <- ended{first, nil}
-			return
+		e := ended{next: first}
+		if !pauses {
+			e.next, e.err = r.cfg.Fleet.Run(ctx, hard, work)
 		}
-		next, err := r.cfg.Fleet.Run(ctx, hard, work)
-		if scheduleEnd > 0 {
-			// A schedule lasts for its full length, even if its last arrival was answered before its end.
-			protocol.Sleep(ctx, time.Duration(scheduleEnd-r.cfg.Clock.Now()))
+		e.atNs = r.cfg.Clock.Now()
+		answered.Store(true)
+		// A schedule lasts for its full length, even if its last arrival was answered before its end, and not for longer
+		// because this process gets no core at that moment.
+		if protocol.Sleep(ctx, time.Duration(lasts-r.cfg.Clock.Now())); ctx.Err() == nil {
+			e.atNs = max(e.atNs, lasts)
+		} else {
+			e.atNs = r.cfg.Clock.Now()
 		}
-		done <- ended{next, err}
+		done <- e
 	}()
 	c := newCutter(r, phases, start, scheduleEnd)
 	timer := time.NewTimer(c.wait())
@@ -170,10 +180,14 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 	for {
 		select {
 		case <-timer.C:
-			c.cut(r.cfg.Clock.Now())
+			now := r.cfg.Clock.Now()
+			if answered.Load() && lasts > 0 && now >= lasts {
+				continue // done ends the stage
+			}
+			c.cut(now)
 			timer.Reset(c.wait())
 		case e := <-done:
-			c.finish(r.cfg.Clock.Now())
+			c.finish(e.atNs)
 			if work.Numbers != nil && e.err == nil {
 				e.next = r.endNumbers(ctx, &work)
 			}

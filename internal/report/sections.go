@@ -178,8 +178,12 @@ func (t *writer) thresholds() cell.Table {
 		if h.BrokenNs > 0 {
 			note = strings.TrimPrefix(note+", "+t.say("broken for %s in all", t.span(h.BrokenNs)), ", ")
 		}
-		out.Add(cell.Text(sign).Marked(m), cell.Text(cell.Cut(units.Clean(h.Text), 50)),
-			cell.Figure(float64(h.Value), h.Unit).Marked(m), cell.Text(note).Marked(cell.Dim))
+		value := cell.Figure(float64(h.Value), h.Unit).Marked(m)
+		if !h.Pass { // with the digits that show why
+			value = value.Showing(units.Apart(float64(h.Value), h.Limit, h.Unit))
+		}
+		out.Add(cell.Text(sign).Marked(m), cell.Text(cell.Cut(units.Clean(h.Text), 50)), value,
+			cell.Text(note).Marked(cell.Dim))
 	}
 	return out
 }

@@ -323,12 +323,16 @@ func (e *execution) stop(c criterion, s *second) {
 	}
 }
 
+// linesPatience is how long the report waits until the lines of the seconds, which are on standard error, are written.
+const linesPatience = time.Second
+
 // result prints the report and writes the artifacts.
 func (e *execution) result(run *record.Run, dir string) error {
 	err := loadtest.Drain(e.outputs.Out)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.report(time.Now().Add(time.Hour).Unix())
+	e.outputs.Err.Wait(linesPatience)
 	_, werr := io.WriteString(e.outputs.Out, e.screen())
 	err = errors.Join(err, werr, e.artifacts())
 	if !e.quiet {

@@ -126,9 +126,7 @@ func Figure(name string, x float64, unit string) Arg {
 // Beside returns an argument like Figure, with as many digits as show that x isn't limit.
 func Beside(name string, x, limit float64, unit string) Arg {
 	a := Figure(name, x, unit)
-	if x != limit && units.Value(x, unit) == units.Value(limit, unit) {
-		a.Step = math.Abs(x - limit)
-	}
+	a.Step = units.Apart(x, limit, unit)
 	return a
 }
 

@@ -43,6 +43,14 @@ func LatencyInt[N ~int64](ns N) string {
 	return Latency(float64(ns))
 }
 
+// Apart returns the step with which To shows that v isn't limit: 0 if Value shows it.
+func Apart(v, limit float64, unit string) float64 {
+	if v == limit || Value(v, unit) != Value(limit, unit) {
+		return 0
+	}
+	return math.Abs(v - limit)
+}
+
 // To formats v like Value, with enough additional digits to show a difference of step, up to nine decimals. It adds
 // none if step is 0 or if the unit is formatted without decimals.
 func To(v, step float64, unit string) string {

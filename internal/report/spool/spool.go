@@ -77,6 +77,14 @@ func (s *Spool) Busy() bool {
 	return len(s.queue) > 0 || len(s.writing) > 0
 }
 
+// Wait waits until everything is written, so that what another stream shows next comes after it on a terminal. It waits
+// no longer than patience.
+func (s *Spool) Wait(patience time.Duration) {
+	for end := time.Now().Add(patience); s.Busy() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // Last removes the limit of the queue, so that the texts at the end of a run aren't dropped. It returns the error that
 // no caller has received yet.
 func (s *Spool) Last() error {

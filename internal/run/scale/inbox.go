@@ -59,8 +59,8 @@ func (in *inbox) leaves() string {
 // file returns the file of the received intervals.
 func (in *inbox) file() string { return filepath.Join(in.folder(), record.IntervalsFile) }
 
-// move moves the bundle to a temporary folder if err says that its disk is full, and reports whether it has. Temporary
-// folders are often on another disk. The caller must hold in.writing.
+// move moves the bundle to a temporary folder if err says that its disk is full and the folder is on another disk, and
+// reports whether it has. The caller must hold in.writing.
 func (in *inbox) move(err error) bool {
 	if in.moved || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return false
@@ -69,7 +69,7 @@ func (in *inbox) move(err error) bool {
 	if err != nil {
 		return false
 	}
-	if err := os.CopyFS(dir, os.DirFS(in.folder())); err != nil {
+	if sameDisk(dir, in.folder()) || os.CopyFS(dir, os.DirFS(in.folder())) != nil {
 		_ = os.RemoveAll(dir)
 		return false
 	}

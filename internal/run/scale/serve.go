@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -210,7 +211,9 @@ func (d desk) hear(ctx context.Context, m *member, said *Report) (*Answer, *refu
 	d.mu.Unlock()
 	err := m.inbox.receive(said)
 	d.mu.Lock()
-	m.complain(d.Coordinator, err)
+	if len(said.Lines) > 0 { // a report without intervals doesn't show that there is room again
+		m.complain(d.Coordinator, err)
+	}
 	if m.state != Ended {
 		m.state, m.asked, m.rows, m.filled = said.State, said.Asked, said.Rows, said.Filled
 		if said.Rules != nil {
@@ -304,10 +307,10 @@ func (d desk) serveFile(w http.ResponseWriter, r *http.Request) {
 		m.inbox.move(err) // the worker sends the file again
 		m.inbox.writing.Unlock()
 	}
-	d.mu.Lock()
-	m.complain(d.Coordinator, err)
-	d.mu.Unlock()
 	if err != nil {
+		d.mu.Lock()
+		m.complain(d.Coordinator, err) // once: that another file has room says nothing
+		d.mu.Unlock()
 		respond(w, http.StatusInternalServerError, &refusal{err.Error(), exitcode.Other})
 		return
 	}
@@ -351,6 +354,9 @@ func take(to string, body io.Reader, hash string, place func(from, to string) er
 	}
 	if err = cmp.Or(err, file.Close()); err == nil && hex.EncodeToString(sum.Sum(nil)) != hash {
 		err = fmt.Errorf("%s arrived damaged", filepath.Base(to))
+	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok { // named by where the file belongs: its name now is random
+		return fmt.Errorf("%s %s: %w", at.Op, to, at.Err)
 	}
 	if err != nil {
 		return err
