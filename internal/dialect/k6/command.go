@@ -65,7 +65,7 @@ func newK6(s *command.Env) *cobra.Command {
 
 // Run runs the k6 that is compiled into brunt, under a name, and ends the process.
 func Run(s *command.Env, name string, args []string) {
-	Main(Options{Name: name, Version: s.Version, Command: secret.Args(s.Args, false), Err: s.Err}, args)
+	Main(Options{Name: name, Version: s.Version, Command: secret.Args(s.Args, secret.Flags{}), Err: s.Err}, args)
 }
 
 // overWorkers distributes a script over workers.
