@@ -28,7 +28,8 @@ var helpFiles embed.FS
 // Tool declares ab.
 func Tool() dialect.Tool {
 	return dialect.Tool{Name: "ab", Formats: []string{"ab"}, Programs: []string{"ab"},
-		Commands: []dialect.Command{{Name: "ab", New: newCommand, Letters: secret.Flags{Credentials: "APC"}}}, Results: []result.Format{Results()}}
+		Commands: []dialect.Command{{Name: "ab", New: newCommand,
+			Letters: secret.Flags{Credentials: "APC"}}}, Results: []result.Format{Results()}}
 }
 
 func newCommand(s *command.Env) *cobra.Command {

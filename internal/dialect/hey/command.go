@@ -27,7 +27,8 @@ var helpFiles embed.FS
 // Tool declares hey.
 func Tool() dialect.Tool {
 	return dialect.Tool{Name: "hey", Formats: []string{"hey"}, Programs: []string{"hey"},
-		Commands: []dialect.Command{{Name: "hey", New: newCommand, Letters: secret.Flags{Credentials: "a"}}}, Results: []result.Format{Results()}}
+		Commands: []dialect.Command{{Name: "hey", New: newCommand,
+			Letters: secret.Flags{Credentials: "a"}}}, Results: []result.Format{Results()}}
 }
 
 func newCommand(s *command.Env) *cobra.Command {
