@@ -329,6 +329,7 @@ func (e *execution) result(run *record.Run, dir string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.report(time.Now().Add(time.Hour).Unix())
+	loadtest.Settle(e.outputs.Err) // the lines of seconds come before the report
 	_, werr := io.WriteString(e.outputs.Out, e.screen())
 	err = errors.Join(err, werr, e.artifacts())
 	if !e.quiet {

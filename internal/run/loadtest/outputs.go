@@ -55,6 +55,15 @@ func Drain(w io.Writer) error {
 	return nil
 }
 
+// Settle waits for a limited time until what w was given is written, so that what follows on another stream comes after
+// it.
+func Settle(w io.Writer) {
+	s, ok := w.(*spool.Spool)
+	for end := time.Now().Add(stderrPatience); ok && s.Busy() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // Flush waits for a limited time until everything is written, and reports on standard error which lines were lost.
 func (o *Outputs) Flush(hard <-chan struct{}) error {
 	var errs []error
