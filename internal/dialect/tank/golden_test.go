@@ -237,9 +237,11 @@ func TestLimitAndInstancesAreThoseOfAutostop(t *testing.T) {
 // Lists that end in the middle are refused with their place.
 func TestListsThatEndInTheMiddle(t *testing.T) {
 	for name, c := range map[string]struct{ kind, text, want string }{
-		"phantom": {"phantom", "18\nGET /a HTTP/1.0\r\n\r\n100 t\nGET", "x:4:1: the list ends in the middle: 3 bytes follow instead of 100"},
-		"uripost": {"uripost", "[Host: h]\n5 /a\nclass\n50 /b\nhell", "x:4:1: the list ends in the middle: 4 bytes follow instead of 50"},
-		"header":  {"uri", "/a\n[Host", "x:2:1: "},
+		"phantom": {"phantom", "18\nGET /a HTTP/1.0\r\n\r\n100 t\nGET",
+			"x:4:1: the list ends in the middle: 3 bytes follow instead of 100"},
+		"uripost": {"uripost", "[Host: h]\n5 /a\nclass\n50 /b\nhell",
+			"x:4:1: the list ends in the middle: 4 bytes follow instead of 50"},
+		"header": {"uri", "/a\n[Host", "x:2:1: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := (&source{name: "x", kind: c.kind, version: "1.0"}).read([]byte(c.text)); err == nil ||
