@@ -347,7 +347,7 @@ type Phase struct {
 	Duration time.Duration // closed: 0 means until Operations have been done
 	RateFrom float64       // open: operations per second at the start
 	RateTo   float64       // open: at the end; the rate changes linearly
-	// Arrivals is, of an open phase, "uniform" (default), "poisson" or "whole": uniform, but counted anew in the phase,
+	// Arrivals is, of an open phase, "uniform" (default), "poisson" or "whole": uniform, but counted from 0 in the phase,
 	// which begins with an arrival and has a whole number of them.
 	Arrivals string
 	// Times are, if not nil, the arrivals of an open phase, from its start: ascending, and before its end. The rates are

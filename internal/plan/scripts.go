@@ -99,7 +99,7 @@ func (p *Plan) scriptProblem(all []int, err error) Problem {
 	return Problem{At: op.Where.At("script", op.At), Text: where + ": " + e.Text}
 }
 
-// scripts reports scripts that can't be compiled, and what has no meaning beside a script.
+// scripts reports scripts that can't be compiled, and what has no meaning next to a script.
 func (c *checker) scripts() {
 	all := c.plan.Scripted()
 	for _, i := range all {

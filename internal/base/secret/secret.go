@@ -34,10 +34,10 @@ func Name(name string) bool {
 	return slices.Contains(words, "key") && !slices.ContainsFunc(words, plain)
 }
 
-// plain reports whether a word next to "key" means that the key isn't a secret, or only the path of one.
+// plain reports whether a word next to "key" means that the key isn't a secret, or only the path or the size of one.
 func plain(word string) bool {
 	return slices.Contains([]string{"file", "path", "tls", "ssl", "cert", "primary", "partition", "hash", "sort",
-		"prefix"}, word)
+		"prefix", "size", "space"}, word)
 }
 
 // wordsOf splits a name such as sslPassword, api-key or redis.tls_key into words, in lower case.

@@ -14,7 +14,7 @@ func TestNames(t *testing.T) {
 		"pwd":             true,
 		"X-Amz-Signature": true, "sig": true, "jwt": true, "credentials": true, "X-Key": true, "key": true, "accessKey": true,
 		"redis.tls_key": false, "etcd.key_file": false, "dynamodb.primarykey": false, "primary_key": false,
-		"cassandra.keyspace": false,
+		"cassandra.keyspace": false, "key-size": false, "key-space-size": false,
 		"keyprefix":          false, "valkey": false, "sessions": false, "author": false, "mongodb.authdb": false,
 		"Accept":       false,
 		"Content-Type": false, "monkey": false, "X-Trace": false, "threadcount": false, "": false, "-": false,

@@ -37,7 +37,7 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 	}
 	unveil := s.Unveil()
 	text := unveil(s.Operations[0].Text)
-	p := &Program{Out: os.Stderr, world: &world{file: "script", text: text, patience: patience}, threads: 1}
+	p := &Program{Out: os.Stderr, world: &world{file: "script", text: text, patience: patience, seed: s.Seed}, threads: 1}
 	w := p.world
 	w.out = writerFunc(func(b []byte) (int, error) { return p.Out.Write(b) })
 	var err error

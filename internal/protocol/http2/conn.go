@@ -77,8 +77,9 @@ type Conn struct {
 	greeted, acknowledged bool // handshake: the server's settings have arrived; it has acknowledged ours
 	leaving               bool // the server accepts no further streams
 
-	sent    uint32 // the stream of the request that was encoded last
-	streams map[uint32]*Stream
+	sent    *Stream   // of the request that was encoded last
+	streams []*Stream // those that aren't finished, in the order of their numbers
+	stuck   int       // how many of them have a body that isn't all sent
 	held    []*Stream // of streams, those that wait for the server to take them, in the order of their numbers
 	idle    *Stream   // stands for Stream while there is none
 	unused  []*Stream // of earlier requests
@@ -100,7 +101,7 @@ type headerBlock struct {
 // Init prepares a connection. The handler takes its answers.
 func (c *Conn) Init(h Handler, headers *Headers) {
 	idle := &Stream{}
-	*c = Conn{handler: h, Headers: headers, Stream: idle, idle: idle, streams: map[uint32]*Stream{}, out: NewOutput(),
+	*c = Conn{handler: h, Headers: headers, Stream: idle, idle: idle, sent: idle, out: NewOutput(),
 		Control: NewOutput(), nextStream: 1, initialWindow: StandardWindow, connectionWindow: StandardWindow,
 		frameLimit: FrameLimit, most: LargestStream}
 	c.decoder = hpack.NewDecoder(0, c.field)
@@ -144,7 +145,8 @@ func (c *Conn) Append(dst []byte, list int, fields, body []byte) []byte {
 		s.held, s.list, s.extra, s.unsent = true, list, append(s.extra, fields...), append(s.unsent, body...)
 		c.held = append(c.held, s)
 	} else if rest := c.open(c.out, s, list, fields, body); rest != nil {
-		s.unsent, s.sending = append(s.unsent, rest...), true
+		s.unsent = append(s.unsent, rest...)
+		c.wait(s, true)
 	}
 	dst, c.out.B = c.out.B, nil
 	return dst
@@ -158,12 +160,19 @@ func (c *Conn) open(to *Output, s *Stream, list int, fields, body []byte) (rest 
 		c.whole = append(append(c.whole[:0], block...), fields...)
 		block = c.whole
 	}
-	first := block[:min(len(block), c.frameLimit)]
-	to.WriteHeaders(http2.HeadersFrameParam{StreamID: s.ID, BlockFragment: first,
-		EndHeaders: len(first) == len(block), EndStream: len(body) == 0})
-	for block = block[len(first):]; len(block) > 0; block = block[len(first):] {
-		first = block[:min(len(block), c.frameLimit)]
-		to.WriteContinuation(s.ID, len(first) == len(block), first)
+	kind, flags := http2.FrameHeaders, http2.Flags(0)
+	if len(body) == 0 {
+		flags = http2.FlagHeadersEndStream
+	}
+	for {
+		part := block[:min(len(block), c.frameLimit)]
+		block = block[len(part):]
+		if len(block) == 0 {
+			to.frame(kind, flags|http2.FlagHeadersEndHeaders, s.ID, part)
+			break
+		}
+		to.frame(kind, flags, s.ID, part)
+		kind, flags = http2.FrameContinuation, 0
 	}
 	if len(body) == 0 { // the header is all of it
 		return nil
@@ -179,7 +188,8 @@ func (c *Conn) release() {
 		n++
 		s.held, c.urgent = false, true
 		rest := c.open(c.Control, s, s.list, s.extra, s.unsent)
-		s.unsent, s.sending = append(s.unsent[:0], rest...), rest != nil
+		s.unsent = append(s.unsent[:0], rest...)
+		c.wait(s, rest != nil)
 	}
 	c.held = slices.Delete(c.held, 0, n)
 }
@@ -196,25 +206,38 @@ func (c *Conn) send(to *Output, s *Stream, body []byte) (rest []byte) {
 			return body
 		}
 		c.connectionWindow, s.window = c.connectionWindow-int64(n), s.window-int64(n)
-		last := n == len(body)
-		to.WriteData(s.ID, last, body[:n])
-		if last {
+		if n == len(body) {
+			to.frame(http2.FrameData, http2.FlagDataEndStream, s.ID, body)
 			return nil
 		}
+		to.frame(http2.FrameData, 0, s.ID, body[:n])
 		body = body[n:]
 	}
 }
 
 // goOn sends the rest of requests' bodies after windows have grown.
 func (c *Conn) goOn() {
-	for _, s := range c.streams {
+	for i := 0; c.stuck > 0 && i < len(c.streams); i++ {
+		s := c.streams[i]
 		if !s.sending {
 			continue
 		}
 		c.urgent = true
 		rest := c.send(c.Control, s, s.unsent)
-		s.unsent, s.sending = append(s.unsent[:0], rest...), rest != nil
+		s.unsent = append(s.unsent[:0], rest...)
+		c.wait(s, rest != nil)
 	}
+}
+
+// wait records whether a part of a stream's body waits for room in the server's windows.
+func (c *Conn) wait(s *Stream, sending bool) {
+	switch {
+	case sending && !s.sending:
+		c.stuck++
+	case !sending && s.sending:
+		c.stuck--
+	}
+	s.sending = sending
 }
 
 // Window returns how many bytes of a request's body the server accepts at once.
@@ -242,7 +265,7 @@ func (c *Conn) begin() *Stream {
 	c.unused = c.unused[:last]
 	*s = Stream{ID: c.nextStream, Partial: s.Partial[:0], unsent: s.unsent[:0], extra: s.extra[:0],
 		window: c.initialWindow}
-	c.streams[s.ID], c.sent = s, s.ID
+	c.streams, c.sent = append(c.streams, s), s
 	c.nextStream += 2
 	if len(c.streams) == 1 {
 		c.Stream = s
@@ -251,7 +274,31 @@ func (c *Conn) begin() *Stream {
 }
 
 // Stamp sets the time of the request that was encoded last.
-func (c *Conn) Stamp(at int64) { c.streams[c.sent].At = at }
+func (c *Conn) Stamp(at int64) { c.sent.At = at }
+
+// position returns where a stream is, or would be, in c.streams.
+func (c *Conn) position(id uint32) int {
+	if len(c.streams) == 0 || c.streams[0].ID >= id { // most answers come in the order of their requests
+		return 0
+	}
+	low, high := 1, len(c.streams)
+	for low < high {
+		if middle := (low + high) / 2; c.streams[middle].ID < id {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// stream returns the unfinished stream with a number; nil if there is none.
+func (c *Conn) stream(id uint32) *Stream {
+	if i := c.position(id); i < len(c.streams) && c.streams[i].ID == id {
+		return c.streams[i]
+	}
+	return nil
+}
 
 // Finish forgets the answer that has been read.
 func (c *Conn) Finish() {
@@ -259,23 +306,26 @@ func (c *Conn) Finish() {
 		return
 	}
 	if c.sending { // the server answered before it had read the request
+		c.wait(c.Stream, false)
 		c.Control.WriteRSTStream(c.ID, http2.ErrCodeCancel)
 		c.urgent = true
 	}
-	delete(c.streams, c.ID)
-	c.release()
+	i := c.position(c.ID)
+	c.streams = slices.Delete(c.streams, i, i+1)
+	if len(c.held) > 0 {
+		c.release()
+	}
 	c.unused = append(c.unused, c.Stream)
-	c.Stream = c.idle
-	for _, s := range c.streams {
-		c.Stream = s
-		break
+	if c.Stream = c.idle; len(c.streams) > 0 {
+		c.Stream = c.streams[0]
 	}
 }
 
 // Abandon resets the stream that is being read, because its answer isn't needed further.
 func (c *Conn) Abandon() {
 	if c.ID != 0 {
-		c.sending, c.urgent = false, true
+		c.wait(c.Stream, false)
+		c.urgent = true
 		c.Control.WriteRSTStream(c.ID, http2.ErrCodeCancel)
 	}
 }
@@ -284,12 +334,12 @@ func (c *Conn) Abandon() {
 func (c *Conn) Over() bool { return c.leaving || c.nextStream >= LargestStream-2 }
 
 // Tag implements protocol.Tagged.
-func (c *Conn) Tag() uint64 { return uint64(c.sent) }
+func (c *Conn) Tag() uint64 { return uint64(c.sent.ID) }
 
 // Turn implements protocol.Tagged.
 func (c *Conn) Turn(stream uint64) {
 	if c.ID != uint32(stream) {
-		if s := c.streams[uint32(stream)]; s != nil {
+		if s := c.stream(uint32(stream)); s != nil {
 			c.Stream = s
 		}
 	}
@@ -303,13 +353,13 @@ func (c *Conn) Answers(buf []byte) (stream uint64, ok bool) {
 	}
 	if f.Type == http2.FrameGoAway && len(f.Payload) >= 8 {
 		last := binary.BigEndian.Uint32(f.Payload) & LargestStream
-		for id, s := range c.streams {
-			if id > last || s.held {
-				return uint64(id), true
+		for _, s := range c.streams {
+			if s.ID > last || s.held {
+				return uint64(s.ID), true
 			}
 		}
 	}
-	if c.streams[f.StreamID] == nil {
+	if c.stream(f.StreamID) == nil {
 		return 0, false
 	}
 	return uint64(f.StreamID), true
@@ -325,7 +375,7 @@ func (c *Conn) Scan(buf []byte, reply *protocol.Reply, introduction string) (n i
 			}
 			return n, false, need
 		}
-		if violation == "" && f.StreamID != c.ID && c.streams[f.StreamID] != nil {
+		if violation == "" && f.StreamID != c.ID && c.stream(f.StreamID) != nil {
 			return n, false, 0 // of another answer
 		}
 		finished := false
@@ -357,8 +407,8 @@ func (c *Conn) unprocessed(f *Frame) (n int) {
 		return 0
 	}
 	last := binary.BigEndian.Uint32(f.Payload) & LargestStream
-	for id, s := range c.streams {
-		if id > last || s.held {
+	for _, s := range c.streams {
+		if s.ID > last || s.held {
 			n++
 		}
 	}
@@ -417,7 +467,7 @@ func (c *Conn) take(f *Frame, reply *protocol.Reply) (finished bool, violation p
 			return false, "a frame has a wrong length"
 		}
 		if mine {
-			c.sending = false
+			c.wait(c.Stream, false)
 			code := http2.ErrCode(binary.BigEndian.Uint32(f.Payload))
 			c.handler.Reset(code, resetFailure(code))
 		}
@@ -501,7 +551,7 @@ func (c *Conn) housekeeping(f *Frame) (violation protocol.Violation) {
 		more := int64(binary.BigEndian.Uint32(f.Payload) &^ (1 << 31))
 		if f.StreamID == 0 {
 			c.connectionWindow += more
-		} else if s := c.streams[f.StreamID]; s != nil {
+		} else if s := c.stream(f.StreamID); s != nil {
 			s.window += more
 		}
 		c.goOn()
@@ -554,7 +604,7 @@ func (c *Conn) goAway(f *Frame, reply *protocol.Reply) (finished bool, violation
 	if c.ID == 0 || c.ID <= last && !c.Stream.held {
 		return false, ""
 	}
-	c.sending = false
+	c.wait(c.Stream, false)
 	reply.Again = true
 	reply.Fail(&protocol.Error{Class: protocol.Retryable, Code: "GOAWAY",
 		Text: fmt.Sprintf("the server ends the connection and didn't look at the request (HTTP/2 error %d)", uint32(code))})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -289,6 +290,70 @@ func TestManyHeadersDecodeAsSent(t *testing.T) {
 			if err != nil || len(got) != 3 || got[0] != lists[i][0] || got[2].Value != extra {
 				t.Fatalf("list %d: %v, %v", i, got, err)
 			}
+		}
+	}
+}
+
+// Answers in another order than that of the requests are found; each is the answer to its own request.
+func TestStreamsEndInAnyOrder(t *testing.T) {
+	c, _ := opened()
+	const n = 50
+	ids := make([]uint32, 0, n)
+	for i := range n {
+		c.Append(nil, 0, nil, nil)
+		c.Stamp(int64(i))
+		ids = append(ids, uint32(c.Tag()))
+	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(n, func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	for i, id := range ids {
+		tag, ok := c.Answers(end(id))
+		if !ok || uint32(tag) != id {
+			t.Fatalf("answers %d, %v; want %d", tag, ok, id)
+		}
+		c.Turn(tag)
+		if c.At != int64(id/2) || len(c.streams) != n-i {
+			t.Fatalf("stream %d has time %d, %d are open", id, c.At, len(c.streams))
+		}
+		var reply protocol.Reply
+		if _, done, _ := c.Scan(end(id), &reply, ""); !done || reply.Class != protocol.OK {
+			t.Fatalf("stream %d: %v %+v", id, done, reply.Failure)
+		}
+		if _, ok := c.Answers(end(id)); ok {
+			t.Fatalf("stream %d is there after its end", id)
+		}
+	}
+	if c.ID != 0 || c.stuck != 0 {
+		t.Errorf("stream %d, %d stuck", c.ID, c.stuck)
+	}
+}
+
+// BenchmarkStreams is the cost of a request and its answer with 50 in flight.
+func BenchmarkStreams(b *testing.B) {
+	c, _ := opened()
+	body, out := make([]byte, 9), []byte(nil)
+	head := frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, []byte{0x88})
+	tail := frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, 1, []byte{0x88})
+	answer := append(append(head, frameOf(http2.FrameData, 0, 1, make([]byte, 9))...), tail...)
+	second := FrameHead + 1
+	for range 50 {
+		out = c.Append(out[:0], 0, nil, body)
+	}
+	id := uint32(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, at := range []int{0, second, second + FrameHead + 9} {
+			binary.BigEndian.PutUint32(answer[at+5:], id)
+		}
+		c.connectionWindow = StandardWindow
+		tag, _ := c.Answers(answer)
+		c.Turn(tag)
+		var reply protocol.Reply
+		if _, done, _ := c.Scan(answer, &reply, ""); !done || reply.Class != protocol.OK {
+			b.Fatal(reply.Failure)
+		}
+		out = c.Append(out[:0], 0, nil, body)
+		if id += 2; c.Over() {
+			b.Fatal("streams ran out")
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// HTTP/2 frames (RFC 9113, section 4.1). http2.Framer writes the frames that we send. Its ReadFrame isn't used,
+// HTTP/2 frames (RFC 9113, section 4.1). http2.Framer writes the frames that aren't a part of a request. Its ReadFrame isn't used,
 // because it blocks for bytes, copies each frame, and allocates twice per answer. ReadFrameHeader uses a pool,
 // which the garbage collector empties.
 const (
@@ -38,6 +38,14 @@ func NewOutput() *Output {
 func (o *Output) Write(p []byte) (int, error) {
 	o.B = append(o.B, p...)
 	return len(p), nil
+}
+
+// frame appends a frame. It writes those of requests, for which http2.Framer would copy each payload once more.
+func (o *Output) frame(kind http2.FrameType, flags http2.Flags, stream uint32, payload []byte) {
+	n := len(payload)
+	o.B = append(o.B, byte(n>>16), byte(n>>8), byte(n), byte(kind), byte(flags),
+		byte(stream>>24), byte(stream>>16), byte(stream>>8), byte(stream))
+	o.B = append(o.B, payload...)
 }
 
 // greet appends the preface (RFC 9113, section 3.4) and settings that save us work later: no pushes, no dynamic
