@@ -63,7 +63,7 @@ func newK6(s *command.Env) *cobra.Command {
 		if err := workers.CheckWorkers(&loadtest.Record{}); err != nil {
 			return err
 		}
-		Main(Options{Name: cmp.Or(s.Program, "brunt k6"), Version: s.Version, Command: secret.Args(s.Args, false),
+		Main(Options{Name: cmp.Or(s.Program, "brunt k6"), Version: s.Version, Command: secret.Args(s.Args, secret.Flags{}),
 			Err: s.Err, Inspected: inspected}, args)
 		return nil
 	})
