@@ -126,8 +126,13 @@ func newRoot(s *command.Env, args ...string) *cobra.Command {
 	all, linked := commands(), tools.All()
 	s.Reports = linked.Reports()
 	if len(args) > 0 {
-		c := linked.Command(args[0])
-		s.Properties = c != nil && c.Properties
+		word := args[0]
+		if word == "convert" && len(args) > 1 {
+			word = args[1]
+		}
+		if c := linked.Command(word); c != nil {
+			s.Letters = c.Letters
+		}
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if word := wordAfter(s, cmd); word != "" { // its flags belong to a command that doesn't exist

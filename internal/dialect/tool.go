@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/judge/result"
@@ -60,9 +61,8 @@ type Command struct {
 	New  func(*command.Env) *cobra.Command
 	// Rewrite converts the arguments after the name before flags are parsed; it may be nil. Its errors are the user's.
 	Rewrite func(args []string) ([]string, error)
-	// Properties says that -p sets a property, whose value is shown unless its name is that of a secret, and not a
-	// password.
-	Properties bool
+	// Letters say what the command's flags of one letter mean, for what is shown of command lines.
+	Letters secret.Flags
 }
 
 // Summary is a file about a load. Brunt's commands that run a plan write it into the bundle.

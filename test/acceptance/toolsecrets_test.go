@@ -243,7 +243,7 @@ func TestSecretsOfToolsAreNowhere(t *testing.T) {
 				flag = "-bundle"
 			}
 			args := append([]string{load.args[0], flag, dir}, load.args[1:]...)
-			if slices.Contains([]string{"vegeta", "tpcb", "tpcc", "ycsb", "etcd-benchmark"}, load.args[0]) {
+			if slices.Contains([]string{"vegeta", "tpcb", "tpcc", "ycsb", "etcd-benchmark"}, load.args[0]) { // subcommands
 				args = slices.Concat(load.args[:2], []string{flag, dir}, load.args[2:])
 			}
 			o := brunt(t, args...)
@@ -300,8 +300,8 @@ func keepsNone(t *testing.T, dir string) {
 
 var variables = regexp.MustCompile(`BRUNT_(?:SECRET_\w+|PASSWORD\b)`)
 
-// runsAgain runs a converted plan with the secrets in the variables that it names. given has their values by the ends of
-// the variables' names.
+// runsAgain runs a converted plan with the secrets in the variables that it names. given has their values by the ends
+// of the variables' names.
 func runsAgain(t *testing.T, text string, given map[string]string) {
 	t.Helper()
 	path := shell.Plan(t, text)

@@ -7,11 +7,15 @@ import (
 	"brunt/internal/base/lazyregexp"
 )
 
-// Args returns a command line in a form that may be shown and stored. properties says that -p takes name=value, as in
-// YCSB, and not a password.
-func Args(args []string, properties bool) []string {
+// Flags say what flags of one letter mean to a tool.
+type Flags struct {
+	Properties  bool   // -p takes name=value, as in YCSB, and not a password
+	Credentials string // the letters of those that take user:password or a cookie, where what follows is secret
+}
+
+// Args returns a command line in a form that may be shown and stored.
+func Args(args []string, tool Flags) []string {
 	out := slices.Clone(args)
-	tool := toolOf(args)
 	for i := range out {
 		if i == 0 {
 			continue
@@ -23,39 +27,25 @@ func Args(args []string, properties bool) []string {
 			if alone {
 				before = ""
 			}
-			out[i] = flagValue(tool, before, args[i], properties)
+			out[i] = flagValue(tool, before, args[i])
 		case flag == "":
 			out[i] = Redact(Text(hide(args[i])), Of(args[i]))
 		case joined:
-			out[i] = strings.TrimSuffix(args[i], value) + flagValue(tool, flag, value, properties)
+			out[i] = strings.TrimSuffix(args[i], value) + flagValue(tool, flag, value)
 		}
 	}
 	return out
 }
 
-// toolOf returns the name of the tool that a command line is of, if brunt runs it.
-func toolOf(args []string) string {
-	for _, arg := range args[:min(len(args), 3)] {
-		name := arg[strings.LastIndexByte(arg, '/')+1:]
-		if name == "hey" || name == "ab" {
-			return name
-		}
-	}
-	return ""
-}
-
-// credentials are the flags of tools whose values are user:password or name=value, where what follows is secret.
-var credentials = map[string]string{"hey": "a", "ab": "APC"}
-
 // splitFlag splits an argument into the flag's name without dashes, and a value that is joined to it: after =, or
 // directly after one of certain one-letter flags. The name is "" if the argument isn't a flag.
-func splitFlag(arg, tool string) (flag, value string, joined bool) {
+func splitFlag(arg string, tool Flags) (flag, value string, joined bool) {
 	bare := strings.TrimLeft(arg, "-")
 	if len(bare) == len(arg) || bare == "" {
 		return "", "", false
 	}
 	flag, value, joined = strings.Cut(bare, "=")
-	if len(flag) > 1 && len(arg)-len(bare) == 1 && strings.Contains("pHoaue"+credentials[tool], flag[:1]) {
+	if len(flag) > 1 && len(arg)-len(bare) == 1 && strings.Contains("pHoaue"+tool.Credentials, flag[:1]) {
 		return flag[:1], bare[1:], true
 	}
 	return flag, value, joined
@@ -65,13 +55,13 @@ func splitFlag(arg, tool string) (flag, value string, joined bool) {
 var figure = lazyregexp.New(`^(?:[-+0-9.]+[a-z%]{0,2}|true|false)$`)
 
 // flagValue returns a flag's value in a form that may be shown.
-func flagValue(tool, flag, value string, properties bool) string {
+func flagValue(tool Flags, flag, value string) string {
 	switch {
 	case strings.HasSuffix(flag, "password"): // --mysql-password and pgsql_password are sysbench's
 		return Hidden
 	case len(flag) > 1 && strings.Contains("JGD", flag[:1]) && Name(flag[1:]): // -Jpassword=x is JMeter's
 		return Hidden
-	case len(flag) == 1 && strings.Contains(credentials[tool], flag):
+	case len(flag) == 1 && strings.Contains(tool.Credentials, flag):
 		if at := strings.IndexAny(value, ":="); at >= 0 {
 			return value[:at+1] + Hidden
 		}
@@ -81,7 +71,7 @@ func flagValue(tool, flag, value string, properties bool) string {
 	case "secret-data":
 		return Hidden
 	case "p":
-		if !properties {
+		if !tool.Properties {
 			return Hidden
 		}
 		fallthrough

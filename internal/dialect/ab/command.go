@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/httpload"
@@ -27,7 +28,8 @@ var helpFiles embed.FS
 // Tool declares ab.
 func Tool() dialect.Tool {
 	return dialect.Tool{Name: "ab", Formats: []string{"ab"}, Programs: []string{"ab"},
-		Commands: []dialect.Command{{Name: "ab", New: newCommand}}, Results: []result.Format{Results()}}
+		Commands: []dialect.Command{{Name: "ab", New: newCommand,
+			Letters: secret.Flags{Credentials: "APC"}}}, Results: []result.Format{Results()}}
 }
 
 func newCommand(s *command.Env) *cobra.Command {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/httpload"
@@ -25,7 +26,8 @@ var helpFiles embed.FS
 // Tool declares hey.
 func Tool() dialect.Tool {
 	return dialect.Tool{Name: "hey", Formats: []string{"hey"}, Programs: []string{"hey"},
-		Commands: []dialect.Command{{Name: "hey", New: newCommand}}, Results: []result.Format{Results()}}
+		Commands: []dialect.Command{{Name: "hey", New: newCommand,
+			Letters: secret.Flags{Credentials: "a"}}}, Results: []result.Format{Results()}}
 }
 
 func newCommand(s *command.Env) *cobra.Command {

@@ -108,7 +108,8 @@ func execute(s *command.Env, args []string) error {
 		fmt.Fprintf(s.Out, "%s [brunt %s]\n", Version, s.Version)
 		return nil
 	}
-	e := &execution{o: o, scaledBy: scaledBy, replacing: replacing, quiet: own.Quiet || replacing, workers: own.Workers.Workers.Number > 0}
+	e := &execution{o: o, scaledBy: scaledBy, replacing: replacing, quiet: own.Quiet || replacing,
+		workers: own.Workers.Workers.Number > 0}
 	l, err := e.test(s, own)
 	if err != nil {
 		return httpload.Refused(err, replacing, exitUsage)

@@ -63,7 +63,7 @@ func newK6(s *command.Env) *cobra.Command {
 		if err := workers.CheckWorkers(&loadtest.Record{}); err != nil {
 			return err
 		}
-		Main(Options{Name: cmp.Or(s.Program, "brunt k6"), Version: s.Version, Command: secret.Args(s.Args, false),
+		Main(Options{Name: cmp.Or(s.Program, "brunt k6"), Version: s.Version, Command: secret.Args(s.Args, secret.Flags{}),
 			Err: s.Err, Inspected: inspected}, args)
 		return nil
 	})
@@ -73,7 +73,7 @@ func newK6(s *command.Env) *cobra.Command {
 
 // Run runs the k6 that is compiled into brunt, under a name, and ends the process.
 func Run(s *command.Env, name string, args []string) {
-	Main(Options{Name: name, Version: s.Version, Command: secret.Args(s.Args, false), Err: s.Err}, args)
+	Main(Options{Name: name, Version: s.Version, Command: secret.Args(s.Args, secret.Flags{}), Err: s.Err}, args)
 }
 
 // takeInspected removes --inspect from a command line of k6 run. Its values are checked, before k6 begins anything.

@@ -48,7 +48,7 @@ func Share(o Options, w *scale.Worker, stop, hard <-chan struct{}) error {
 		},
 	}
 	args := append([]string{"run", "--quiet", "--address", ""}, segments(w.Number(), w.Job.Workers)...)
-	o.Name, o.Command, o.Led = "k6", secret.Args(w.Job.Command, false), led
+	o.Name, o.Command, o.Led = "k6", secret.Args(w.Job.Command, secret.Flags{}), led
 	Main(o, append(append(args, job.Args...), path))
 	return nil
 }

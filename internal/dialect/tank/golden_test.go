@@ -30,6 +30,14 @@ type golden struct {
 		Rule, Why string
 		Ends      int
 	} `json:"autostop"`
+	Used struct {
+		Most  int
+		Busy  []float64
+		Rules []struct {
+			Rule, Why, Refused string
+			Ends               int
+		}
+	} `json:"used"`
 }
 
 func readGolden(t *testing.T) *golden {
@@ -188,6 +196,71 @@ func TestCriteriaAreThoseOfAutostop(t *testing.T) {
 	}
 	if ended < len(g.Rules)/3 {
 		t.Errorf("only %d of %d rules ended a run", ended, len(g.Rules))
+	}
+}
+
+// The criteria limit and instances, by the seconds since the beginning and by the busy instances.
+func TestLimitAndInstancesAreThoseOfAutostop(t *testing.T) {
+	g := readGolden(t).Used
+	ended := 0
+	for _, c := range g.Rules {
+		t.Run(c.Rule, func(t *testing.T) {
+			rule, err := parseCriterion(c.Rule, g.Most)
+			if (err != nil) != (c.Refused != "") {
+				t.Fatalf("%v, and Tank says %q", err, c.Refused)
+			}
+			if err != nil {
+				return
+			}
+			ends, why := -1, ""
+			for ts, busy := range g.Busy {
+				s := newSecond(int64(ts))
+				s.instances, s.elapsedS = busy, float64(ts)+1.5
+				if rule.notify(s) {
+					ends, why = ts, rule.explain()
+					break
+				}
+			}
+			if ends != c.Ends || why != c.Why {
+				t.Errorf("ends at %d (%s), want %d (%s)", ends, why, c.Ends, c.Why)
+			}
+			if ends >= 0 {
+				ended++
+			}
+		})
+	}
+	if ended < 5 {
+		t.Errorf("only %d rules ended a run", ended)
+	}
+}
+
+// Lists that end in the middle are refused with their place.
+func TestListsThatEndInTheMiddle(t *testing.T) {
+	for name, c := range map[string]struct{ kind, text, want string }{
+		"phantom": {"phantom", "18\nGET /a HTTP/1.0\r\n\r\n100 t\nGET",
+			"x:4:1: the list ends in the middle: 3 bytes follow instead of 100"},
+		"uripost": {"uripost", "[Host: h]\n5 /a\nclass\n50 /b\nhell",
+			"x:4:1: the list ends in the middle: 4 bytes follow instead of 50"},
+		"header": {"uri", "/a\n[Host", "x:2:1: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := (&source{name: "x", kind: c.kind, version: "1.0"}).read([]byte(c.text)); err == nil ||
+				!strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+	for name, c := range map[string]struct{ kind, text, want string }{
+		"Pandora raw":     {"raw", "500 t\nGET / HTTP/1.1\r\n", "x:1:1: the list ends in the middle"},
+		"Pandora uripost": {"uripost", "50 /b\nhell", "x:1:1: the list ends in the middle"},
+		"Pandora JSON":    {"json", "{\"uri\": \"/a\"}\n{\"uri\": ", "x:2:1: isn't a request in JSON"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := (&pandoraSource{name: "x", kind: c.kind, host: "h"}).read([]byte(c.text)); err == nil ||
+				!strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
 	}
 }
 

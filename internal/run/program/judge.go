@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -42,7 +43,7 @@ func JudgeTrial(t Trial, o *Outcome, base *Result) Result {
 		P50Ns: figure(total.Response.P50Ns), P95Ns: figure(total.Response.P95Ns), P99Ns: figure(total.Response.P99Ns),
 		ServiceNs: total.Service.MeanNs, InFlight: run.Health.InFlightMean,
 	}
-	r.Arrivals, r.Offered, r.LastsNs = o.Requests(), total.Offered, o.lastsNs()
+	r.Arrivals, r.Offered, r.LastsNs = o.Requests(), cmp.Or(total.Offered, total.Done), o.lastsNs()
 	if total.Done > 0 {
 		r.Errors = float64(total.Failed) / float64(total.Done)
 	}
@@ -91,7 +92,7 @@ func JudgeTrial(t Trial, o *Outcome, base *Result) Result {
 // wasn't sent counts as offered, since only a busy target keeps such a load below its rate.
 func (r *Result) due(o *Outcome) uint64 {
 	asked := r.AskedPerS*float64(r.LastsNs)/1e9 - float64(len(o.Run.Operations))
-	due := max(o.Run.Total.Offered, uint64(max(asked, 0)))
+	due := max(o.Run.Total.Done, uint64(max(asked, 0)))
 	if r.LastsNs > 0 {
 		r.OfferedPerS = float64(due) / (float64(r.LastsNs) / 1e9)
 	}
@@ -103,7 +104,7 @@ func (o *Outcome) lastsNs() (ns int64) {
 	for i := range o.Run.Phases {
 		p := &o.Run.Phases[i]
 		if asked := p.Kind == measure.KindOpen || p.Kind == measure.KindClosed && p.RateTo > 0; asked && !p.WarmUp &&
-			p.Offered > 0 {
+			p.Offered+p.Done > 0 {
 			ns += p.ScheduleNs
 		}
 	}

@@ -4,6 +4,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -74,7 +75,7 @@ func Continued(p *plan.Plan, n uint64) *plan.Plan {
 // Requests returns how many requests the run sent, including its warm-up.
 func (o *Outcome) Requests() (n uint64) {
 	for i := range o.Run.Phases {
-		n += o.Run.Phases[i].Offered
+		n += cmp.Or(o.Run.Phases[i].Offered, o.Run.Phases[i].Done)
 	}
 	return n
 }
@@ -112,7 +113,11 @@ func (w *window) Interval(iv *measure.Interval) error {
 		w.after += all.OK()
 		return nil
 	}
-	w.offered, w.well, w.lost = w.offered+iv.Offered, w.well+all.OK(), w.lost+all.Failed()+all.Dropped()
+	offered := iv.Offered
+	if iv.Kind == measure.KindClosed {
+		offered = all.OK() + all.Failed()
+	}
+	w.offered, w.well, w.lost = w.offered+offered, w.well+all.OK(), w.lost+all.Failed()+all.Dropped()
 	if seconds := float64(iv.EndNs-iv.StartNs) / 1e9; seconds > 0 {
 		w.o.AnsweredPerS = append(w.o.AnsweredPerS, float64(all.OK())/seconds)
 	}
@@ -135,14 +140,18 @@ func (w *window) answered() uint64 {
 // AchievedPerS returns the part of Run.Total.OfferedPerS that got a good answer in time, operations a second.
 func (o *Outcome) AchievedPerS() float64 {
 	total := &o.Run.Total
-	if total.Offered == 0 {
+	if total.Offered == 0 { // a closed load
+		if ns := o.lastsNs(); ns > 0 {
+			return float64(o.AnsweredInTime) / (float64(ns) / 1e9)
+		}
 		return 0
 	}
 	return total.OfferedPerS * float64(o.AnsweredInTime) / float64(total.Offered)
 }
 
 // AskedPerS returns the rate to which the run's load was set, operations a second: the highest of its phases
-// without warm-up. Closed ones have rates if their scripts say how fast they send. With random arrivals, the offered rate is higher or lower.
+// without warm-up. Closed ones have rates if their scripts say how fast they send. With random arrivals, the offered
+// rate is higher or lower.
 func (o *Outcome) AskedPerS() (rate float64) {
 	for i := range o.Run.Phases {
 		if p := &o.Run.Phases[i]; (p.Kind == measure.KindOpen || p.Kind == measure.KindClosed) && !p.WarmUp {

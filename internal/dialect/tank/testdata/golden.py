@@ -101,4 +101,31 @@ for run in range(4):
                 break
         out["autostop"].append({"run": run, "rule": rule, "ends": end, "why": why})
     out.setdefault("seconds", []).append(seconds)
+
+# limit and instances look at the clock and at the instances that are busy.
+clock = [0.0]
+cr.time = types.SimpleNamespace(time=lambda: clock[0])
+MOST = 50
+info_of = types.SimpleNamespace(get_info=lambda: types.SimpleNamespace(instances=MOST))
+core = types.SimpleNamespace(get_option=lambda section, name, default=None: section == "phantom",
+                             get_plugin_of_type=lambda kind: info_of)
+owner = types.SimpleNamespace(add_counting=lambda x: None, core=core)
+USED = {"limit": cr.TimeLimitCriterion, "instances": cr.UsedInstancesCriterion}
+out["used"] = {"most": MOST, "busy": [rng.choice([rng.randint(0, MOST), 45, 50]) for _ in range(60)], "rules": []}
+for rule in ["limit(10s)", "limit(1m)", "limit(2)", "limit(0.5m)", "instances(80%,3s)", "instances(40,4s)", "instances(90%, 2s)",
+             "instances(49,1s)", "instances(100%,1s)", "instances(12.5%,6s)"]:
+    name, args = rule.split("(")
+    clock[0] = 0.0
+    try:
+        c = USED[name](owner, args.rstrip(")"))
+    except Exception as e:
+        out["used"]["rules"].append({"rule": rule, "refused": str(e)})
+        continue
+    end, why = -1, ""
+    for sec, busy in enumerate(out["used"]["busy"]):
+        clock[0] = sec + 1.5
+        if c.notify({}, {"metrics": {"reqps": 1, "instances": busy}}):
+            end, why = sec, c.explain()
+            break
+    out["used"]["rules"].append({"rule": rule, "ends": end, "why": why})
 json.dump(out, stdout, separators=(",", ":"))

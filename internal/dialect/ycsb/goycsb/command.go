@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/command/flags"
@@ -53,7 +54,7 @@ func texts() command.Texts { return command.Texts{Files: helpFiles, Folder: "hel
 func Tool() dialect.Tool {
 	return dialect.Tool{
 		Name: "ycsb", Formats: []string{"ycsb", "go-ycsb"}, Programs: []string{"go-ycsb"},
-		Commands: []dialect.Command{{Name: "ycsb", New: newYCSB, Rewrite: rewrite, Properties: true}},
+		Commands: []dialect.Command{{Name: "ycsb", New: newYCSB, Rewrite: rewrite, Letters: secret.Flags{Properties: true}}},
 		Results:  []result.Format{output.Format()},
 	}
 }
