@@ -123,6 +123,25 @@ func TestWays(t *testing.T) {
 	}
 }
 
+func TestHosted(t *testing.T) {
+	server := accept(t, "tcp", "127.0.0.1:0", echoLine).Addr().String()
+	path := filepath.Join(t.TempDir(), "s")
+	accept(t, "unix", path, echoLine)
+	for _, c := range []struct {
+		w       *Way
+		address string
+		want    string
+	}{
+		{nil, path, "hello\n"}, {nil, server, "hello\n"}, {&Way{Announce: 1}, path, "PROXY UNKNOWN\r\n"},
+		{&Way{Resolve: map[string]string{path: server}}, path, "hello\n"},
+	} {
+		address, w := c.w.Hosted(c.address, "80")
+		if got, err := talk(t, w, address); Network(address) != "tcp" || err != nil || got != c.want {
+			t.Errorf("%s, %+v: %q over %s, %v", c.address, c.w, got, address, err)
+		}
+	}
+}
+
 func TestFaultsOfWays(t *testing.T) {
 	server := accept(t, "tcp", "127.0.0.1:0", echoLine).Addr().String()
 	dead, err := net.Listen("tcp", "127.0.0.1:0")
