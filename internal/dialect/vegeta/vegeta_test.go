@@ -20,7 +20,8 @@ func files(path string) ([]byte, error) {
 }
 
 func TestMaxBody(t *testing.T) {
-	for text, want := range map[string]uint64{"-1": 5000, "0": 0, "512": 512, "1KB": 1024, "2k": 2048, "3B": 3, "1 MB": 5000} {
+	for text, want := range map[string]uint64{"-1": 5000, "0": 0, "512": 512, "1KB": 1024, "2k": 2048, "3B": 3,
+		"1 MB": 5000} {
 		o, err := parseAttack([]string{"-max-body", text})
 		if err != nil || o.counted(5000) != want {
 			t.Errorf("%s: %v", text, err)

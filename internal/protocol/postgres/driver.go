@@ -146,7 +146,7 @@ func configure(t protocol.Target) (*pgconn.Config, error) {
 	return config, nil
 }
 
-// socketPath returns the path of a Unix socket, if that is what a host is, and not the folder in which PostgreSQL has it.
+// socketPath returns the path of a Unix socket if a host is one, and not the folder in which PostgreSQL has it.
 func socketPath(host string) string {
 	if socket.Network(host) != "unix" {
 		return ""
@@ -157,7 +157,8 @@ func socketPath(host string) string {
 	return host
 }
 
-// splitAddress parses "host:port", "host", "[v6]:port" or the folder of a Unix socket, or its path. The default port is 5432.
+// splitAddress parses "host:port", "host", "[v6]:port", or the folder or path of a Unix socket. The default port is
+// 5432.
 func splitAddress(address string) (host string, port uint16, err error) {
 	if address == "" {
 		return "", 0, protocol.Bad("no address given; write host:port")

@@ -33,9 +33,9 @@ type Way struct {
 // Handshake is what a client does on a connection before TLS; nil: nothing. The relay answers it.
 type Handshake func(net.Conn) error
 
-// Ways returns the ways to the server of a target: other addresses for a name, proxies, the PROXY protocol, Unix sockets
-// and, if secure isn't nil, TLS with a client's certificate. The server is the same for all: before it stands a relay
-// that asks for what belongs to the way, and passes on what follows.
+// Ways returns the ways to the server of a target: other addresses for a name, proxies, the PROXY protocol, Unix
+// sockets and, if secure isn't nil, TLS with a client's certificate. The server is the same for all: before it stands a
+// relay that asks for what belongs to the way, and passes on what follows.
 func Ways(t TB, plain protocol.Target, secure Handshake) (all []Way) {
 	t.Helper()
 	_, port, err := net.SplitHostPort(plain.Address)
