@@ -134,8 +134,8 @@ bench-grpc: bin/bench ## brunt grpc compared with ghz and h2load: CPU per call, 
 bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merge of them, four workers next to one process; 5 minutes
 	./bin/bench scale $(BENCH)
 
-bench-inspect: build bin/causes ## the server's CPU and the p99 with and without --inspect, for each kind of server; a few minutes
-	./bin/causes -cost 5 $(BENCH)
+bench-inspect: build bin/causes ## the server's CPU and the p99 with and without --inspect, for each kind of server; four minutes
+	./bin/causes -cost 4 -length 3s $(BENCH)
 
 bench-report: ## a page and exports of 24 hours, a comparison of 20 runs with 20
 	$(GO) test -run '^$$' -bench 'OfADay|BenchmarkRuns' -timeout 30m -p 1 ./internal/report ./internal/report/export ./internal/judge/compare

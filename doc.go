@@ -18,7 +18,7 @@
 //
 // The test fails with the report's summary if a rule doesn't hold. It is skipped, with the reason, if this machine was
 // too busy to tell. The response time of an operation runs from its intended start to its end, so that a function that
-// stalls can't hide the operations that would have begun meanwhile.
+// stalls can't hide the operations that would have begun in that time.
 //
 // # A plan
 //

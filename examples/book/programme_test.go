@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/cli"
+	"brunt/examples/internal/example/exampletest"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
 	"brunt/internal/render/units"
@@ -21,15 +21,7 @@ import (
 	"brunt/test/testserver"
 )
 
-// If this variable is set, the test binary runs as brunt.
-const roleVariable = "BRUNT_BOOK_ROLE"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(roleVariable) == "brunt" {
-		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { exampletest.Main(m) }
 
 // rehearsal shortens the book's campaign from hours to seconds and sets the loads of its steps, so that nothing depends
 // on what a busy machine can do.
@@ -57,29 +49,12 @@ func TestBookProgramme(t *testing.T) {
 	testserver.SkipQuick(t)
 	t.Parallel()
 	dir := t.TempDir()
-	book := filepath.Join(dir, "book")
-	build := exec.Command("go", "build", "-trimpath", "-o", book, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the binary is built: what both need is compiled once
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	book := exampletest.Build(t, dir, "book")
 	files := filepath.Join(dir, "given")
 	if err := os.Mkdir(files, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"plan.yml", "campaign.yml", "vacuum.sql"} {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(files, name), []byte(rehearsal.Replace(string(b))), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Copy(t, files, rehearsal, "plan.yml", "campaign.yml", "vacuum.sql")
 	results := filepath.Join(dir, "results")
 	for range 2 { // a busy machine may hide the effect of both indexes
 		if err := os.RemoveAll(results); err != nil {
@@ -87,9 +62,9 @@ func TestBookProgramme(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, book, "programme", "--brunt", self, "--files", files, "--results", results, "--rows",
-			"60000")
-		cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+		cmd := exec.CommandContext(ctx, book, "programme", "--brunt", exampletest.Brunt(t), "--files", files, "--results",
+			results, "--rows", "60000")
+		cmd.Env = exampletest.Environment()
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)

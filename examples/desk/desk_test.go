@@ -12,22 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/cli"
+	"brunt/examples/internal/example/exampletest"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
 	"brunt/internal/run/program/campaign"
 	"brunt/test/testserver"
 )
 
-// If this variable is set, the test binary runs as brunt.
-const roleVariable = "BRUNT_DESK_ROLE"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(roleVariable) == "brunt" {
-		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { exampletest.Main(m) }
 
 // rehearsal shrinks the programme: fewer rows, loads of seconds, and no search for a maximum, which depends on the
 // machine. There are so many customers that a scan of all of them takes longer than a lookup in an index that waits for
@@ -46,30 +38,13 @@ func TestFaultsAreFound(t *testing.T) {
 	testserver.SkipQuick(t)
 	t.Parallel()
 	dir := t.TempDir()
-	desk := filepath.Join(dir, "desk")
-	build := exec.Command("go", "build", "-trimpath", "-o", desk, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	for _, name := range []string{"plan.yml", "campaign.yml", "schema.sql"} {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(rehearsal.Replace(string(b))), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	desk := exampletest.Build(t, dir, "desk")
+	exampletest.Copy(t, dir, rehearsal, "plan.yml", "campaign.yml", "schema.sql")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, desk, "programme", "--brunt", self, "--files", dir, "--results",
+	cmd := exec.CommandContext(ctx, desk, "programme", "--brunt", exampletest.Brunt(t), "--files", dir, "--results",
 		filepath.Join(dir, "results"), "--", "--anyway")
-	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+	cmd.Env = exampletest.Environment()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {

@@ -10,20 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/cli"
+	"brunt/examples/internal/example/exampletest"
 	"brunt/internal/record"
 	"brunt/test/testserver"
 )
 
-// If this variable is set, the test binary runs as brunt.
-const roleVariable = "BRUNT_SHOWROOM_ROLE"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(roleVariable) == "brunt" {
-		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { exampletest.Main(m) }
 
 // rehearsal shrinks the programme: loads of seconds, and no search for a maximum, which depends on the machine.
 var rehearsal = strings.NewReplacer(
@@ -41,25 +33,13 @@ func TestCampaignOnTarantool(t *testing.T) {
 		t.Fatal("tarantool isn't there; install it (Debian: tarantool)")
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"plan.yml", "campaign.yml", "showroom.lua"} {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(rehearsal.Replace(string(b))), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Copy(t, dir, rehearsal, "plan.yml", "campaign.yml", "showroom.lua")
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	results := filepath.Join(dir, "results")
-	cmd := exec.CommandContext(ctx, self, "campaign", "run", filepath.Join(dir, "campaign.yml"), "--anyway", "--bundle",
-		results)
-	cmd.Env = append(os.Environ(), roleVariable+"=brunt", "SHOWROOM="+testserver.Address(t), "SHOWROOM_DIR="+dir,
+	cmd := exec.CommandContext(ctx, exampletest.Brunt(t), "campaign", "run", filepath.Join(dir, "campaign.yml"),
+		"--anyway", "--bundle", results)
+	cmd.Env = exampletest.Environment("SHOWROOM="+testserver.Address(t), "SHOWROOM_DIR="+dir,
 		"CARS=50000")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

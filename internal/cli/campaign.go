@@ -171,5 +171,6 @@ func (f *campaignFlags) campaign(s *command.Env, l units.Language, steps []campa
 	}
 	return &series.Campaign{
 		Record: f.record.Record, Workers: f.Workers, Process: s.Process(), Quiet: f.quiet, Language: l, Read: readPlan(s),
+		Watchdog: watchdogCommand(),
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/render/cell"
+	"brunt/internal/run/advise"
 	"brunt/internal/run/runner"
 	"brunt/internal/server/fault"
 )
@@ -18,7 +19,9 @@ const healFaults = "heal-faults"
 
 // newHealFaults returns the command of the watchdog, which undoes faults when brunt is killed; see package fault.
 func newHealFaults(s *command.Env) *cobra.Command {
-	cmd := newCommand(healFaults, cobra.NoArgs, func(*cobra.Command, []string) error { return fault.Watch(s.In, s.Out) })
+	cmd := newCommand(healFaults, cobra.NoArgs, func(*cobra.Command, []string) error {
+		return fault.Watch(s.In, s.Out, advise.Restore)
+	})
 	cmd.Hidden = true
 	return cmd
 }

@@ -26,47 +26,73 @@ func (c Clock) Now() int64 { return int64(time.Since(c.start)) }
 // Unix returns the wall-clock time at which the clock read ns, in ns since the epoch.
 func (c Clock) Unix(ns int64) int64 { return c.start.UnixNano() + ns }
 
-// FleetConfig is the configuration of a fleet of sessions.
+// FleetConfig is the configuration of a fleet of sessions, on either tier.
 type FleetConfig struct {
-	Workload *workload.Workload
-	Driver   protocol.Driver
-	Targets  []protocol.Target // one for each address
-	Nodes    *protocol.Nodes   // addresses that may change while the fleet runs; nil: Targets, which don't change
-	Sessions int               // over all addresses
+	Workload  *workload.Workload
+	Driver    protocol.Driver
+	Collector *measure.Collector
+	Clock     Clock
+	OnError   func(ErrorEvent) // receives every failure; must be quick and safe for concurrent use
+
+	Sessions int // over all addresses
 	// Standby is how many of Sessions, the last, connect when a stage lets them take part: see Stage.ActiveSessions.
 	Standby int
 	// AtFirst is how many sessions connect before the load. Further ones connect when arrivals of an open stage wait
 	// for a session, as long as the server accepts them. 0 means all.
-	AtFirst int
-	Balance balance.Policy // which address a session belongs to; nil means in turn
+	AtFirst          int
+	OperationTimeout time.Duration // of a whole operation, retries included
+	Spin             time.Duration // busy-wait before an intended start
+
+	Where
+	Dialing
+	Retrying
+	Lateness
+	ForLoops
+}
+
+// Where is where sessions and requests go.
+type Where struct {
+	Targets []protocol.Target // one for each address
+	Nodes   *protocol.Nodes   // addresses that may change while the fleet runs; nil: Targets, which don't change
+	Balance balance.Policy    // which address a session belongs to; nil means in turn
 	// SessionsBy takes the place of Balance if it isn't nil.
 	SessionsBy *balance.Balancer
 	// RequestsBy makes every session connect to all nodes, and chooses a node for each operation; nil: a session has
 	// one address.
 	RequestsBy  *balance.Balancer
 	DropLeaving bool // close sessions at a node that leaves at once; otherwise they finish their operation
-	Collector   *measure.Collector
-	Clock       Clock
-	OnError     func(ErrorEvent) // receives every failure; must be quick and safe for concurrent use
+}
 
-	OperationTimeout time.Duration // of a whole operation, retries included
-	ConnectTimeout   time.Duration
-	Retries          int  // further attempts after a retryable failure
-	DropLate         bool // give up arrivals that are later than DropAfter, instead of queueing them
-	DropAfter        time.Duration
-	EndOnTime        bool           // give up unsent arrivals when an open stage ends; else they are sent late, see Fleet
-	OutageWait       bool           // let arrivals wait while nothing is connected; see Fleet
-	TimingTolerance  time.Duration  // codec tier: how late a send may be, to be sent together with others
-	Spin             time.Duration  // busy-wait before an intended start
-	Pipeline         int            // codec tier: requests in flight per session; ≥ 1
-	Loops            int            // codec tier: 0 means choose
-	ClosedOnly       bool           // codec tier: no stage is open, so kernel timestamps are not needed
-	PeakPerS         float64        // codec tier: the highest rate of an open stage, arrivals a second; 0 if unknown
-	Reconnect        bool           // each operation has a connection of its own
-	OnDial           func(ns int64) // receives how long each connection took to open; safe for concurrent use; may be nil
-	RetryErrors      bool           // library tier: retry after every failure
-	RetryPause       time.Duration  // before a further attempt, ±20 %; 0 means 1 ms doubling
-	RetryWithin      time.Duration  // since the intended start; later failures aren't repeated; 0: no limit
+// Dialing is how connections are opened.
+type Dialing struct {
+	ConnectTimeout time.Duration
+	Reconnect      bool           // each operation has a connection of its own
+	OnDial         func(ns int64) // receives how long each connection took to open; safe for concurrent use; may be nil
+}
+
+// Retrying says which attempts follow a failed one.
+type Retrying struct {
+	Retries     int           // further attempts after a retryable failure
+	RetryErrors bool          // library tier: retry after every failure
+	RetryPause  time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling
+	RetryWithin time.Duration // since the intended start; later failures aren't repeated; 0: no limit
+}
+
+// Lateness says what becomes of arrivals that can't be sent in time.
+type Lateness struct {
+	DropLate   bool // give up arrivals that are later than DropAfter, instead of queueing them
+	DropAfter  time.Duration
+	EndOnTime  bool // give up unsent arrivals when an open stage ends; else they are sent late, see Fleet
+	OutageWait bool // let arrivals wait while nothing is connected; see Fleet
+}
+
+// ForLoops is what only event loops need: the codec tier.
+type ForLoops struct {
+	Loops           int           // 0 means choose
+	Pipeline        int           // requests in flight per session; ≥ 1
+	TimingTolerance time.Duration // how late a send may be, to be sent together with others
+	ClosedOnly      bool          // no stage is open, so kernel timestamps are not needed
+	PeakPerS        float64       // the highest rate of an open stage, arrivals a second; 0 if unknown
 }
 
 // Grows reports whether sessions connect when the load needs them.
@@ -192,7 +218,8 @@ func (c *FleetConfig) TooLate(intendedNs, endNs int64) bool {
 // Fill sets the fields of a sample that come from the cursor of a finished operation.
 func Fill(m *measure.Sample, c *workload.Cursor) {
 	m.Operation, m.End, m.Attempts, m.Class = c.Operation, c.EndNs, c.Attempts, c.Failure.Class
-	m.Facts, m.Counted = c.Facts, c.Counted
+	m.Facts = c.Facts
+	m.Counted = c.Counts()
 }
 
 // Overtime returns for how long after the end of an open stage its arrivals are still sent.

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"brunt/internal/protocol"
@@ -63,4 +64,11 @@ type Operation struct {
 	// Arguments returns the arguments of a statement in the operation's execution with the given number (from 0),
 	// as texts; nil is null. ok is false if there is no such execution or its arguments aren't known in advance.
 	Arguments func(statement, execution int) (args []*string, ok bool)
+}
+
+// Miss adds a notice about missing information to a list, unless it has the same one already.
+func Miss(list *[]record.Warning, w record.Warning) {
+	if !slices.ContainsFunc(*list, func(o record.Warning) bool { return o.Text.Equal(w.Text) }) {
+		*list = append(*list, w)
+	}
 }

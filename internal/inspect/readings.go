@@ -67,7 +67,7 @@ func (r *Readings) Follow(reading *Reading) {
 	r.seen = reading
 }
 
-// anew reports whether the counting began anew between two readings.
+// anew reports whether the counting began from 0 again between two readings.
 func anew(before, after *Reading) bool {
 	if before.Epoch != after.Epoch {
 		return true

@@ -27,6 +27,9 @@ const (
 	costBound     = 100 // samples take at most 1/costBound of the time
 	fewSamples    = 4   // of which the shortest tells the cost
 	fewPeriods    = 4   // most between samples until there are so many
+	waitTimes     = 3   // as long as the shortest question, from which a question waited
+	// nothingAsked is the time below which an inspector hasn't asked anything.
+	nothingAsked = 20 * time.Microsecond
 )
 
 // Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
@@ -38,6 +41,7 @@ type Watch struct {
 	Profile bool
 	Tell    func(string) // see Load.Tell
 
+	mu      sync.Mutex // guards servers, early and stopped, as Join may be called at any time
 	servers []*server
 	early   []record.Warning
 	stop    chan struct{} // closed to end the sampling
@@ -61,7 +65,31 @@ type server struct {
 	snapshot  time.Duration  // how long the last snapshot took
 	snapped   time.Time      // when the last snapshot was taken
 	cost      record.InspectionCost
+	samples   asked
+	snapshots asked
 	broken    error
+}
+
+// asked sums up how long questions of one kind took.
+type asked struct {
+	n               int
+	total, shortest time.Duration
+}
+
+func (a *asked) add(took time.Duration) {
+	if took < nothingAsked {
+		return
+	}
+	if a.n == 0 || took < a.shortest {
+		a.shortest = took
+	}
+	a.n, a.total = a.n+1, a.total+took
+}
+
+// spent returns how much of the time isn't waiting for a server that does something else: a single-threaded one that
+// executes a long command answers no question meanwhile.
+func (a *asked) spent() time.Duration {
+	return min(a.total, waitTimes*a.shortest*time.Duration(a.n))
 }
 
 // serviceTime is the sum of an operation's service times, ns, and their number.
@@ -86,9 +114,26 @@ func (w *Watch) Suggest(i Inspector) {
 	w.servers = append(w.servers, &server{inspector: i, optional: true, intervals: make(chan interval, 4)})
 }
 
+// Join adds a server that is inspected from now on, if it can be, while the load runs. It returns when the server was
+// asked for the first time. It may be called by any goroutine, but not after Finish.
+func (w *Watch) Join(i Inspector, run *record.Run) {
+	s := &server{inspector: i, optional: true, intervals: make(chan interval, 4)}
+	if err := w.begin(s, run); err != nil {
+		w.Warn(fmt.Sprintf("%s: %s", i.Name(), err))
+		i.Close()
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.servers = append(w.servers, s)
+	w.done.Go(func() { s.run(w.stop) })
+}
+
 // Warn adds a warning about servers that can't be inspected.
 func (w *Watch) Warn(why string) {
+	w.mu.Lock()
 	w.early = append(w.early, record.Notice("inspect-auto", message.Text("why", secret.Text(why))))
+	w.mu.Unlock()
 	if w.Tell != nil {
 		w.Tell("--inspect auto: " + secret.Text(why))
 	}
@@ -100,12 +145,7 @@ func (w *Watch) Start(run *record.Run) error {
 	all := w.servers
 	w.servers = nil
 	for k, s := range all {
-		if p, ok := s.inspector.(Profiler); ok && w.Profile {
-			p.ProfileFunctions()
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
-		err := s.inspector.Begin(ctx)
-		cancel()
+		err := w.begin(s, run)
 		switch {
 		case err != nil && s.optional:
 			w.Warn(fmt.Sprintf("%s: %s", s.inspector.Name(), err))
@@ -116,17 +156,32 @@ func (w *Watch) Start(run *record.Run) error {
 			return fmt.Errorf("inspect %s: %w", s.inspector.Name(), err)
 		}
 		w.servers = append(w.servers, s)
-		s.begun, s.phases = time.Now(), slices.Clone(run.Phases)
-		if len(run.Phases) > 0 {
-			s.phase = Phase{run.Phases[0].Name, run.Phases[0].WarmUp}
-		}
 		w.done.Go(func() { s.run(w.stop) })
+	}
+	return nil
+}
+
+// begin takes a server's first snapshot.
+func (w *Watch) begin(s *server, run *record.Run) error {
+	if p, ok := s.inspector.(Profiler); ok && w.Profile {
+		p.ProfileFunctions()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
+	defer cancel()
+	if err := s.inspector.Begin(ctx); err != nil {
+		return err
+	}
+	s.begun, s.phases = time.Now(), slices.Clone(run.Phases)
+	if len(run.Phases) > 0 {
+		s.phase = Phase{run.Phases[0].Name, run.Phases[0].WarmUp}
 	}
 	return nil
 }
 
 // Interval implements measure.Sink. It never fails or blocks.
 func (w *Watch) Interval(iv *measure.Interval) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if len(w.servers) == 0 {
 		return nil
 	}
@@ -163,7 +218,7 @@ func (s *server) run(stop <-chan struct{}) {
 		case iv := <-s.intervals:
 			s.interval(iv)
 		case <-timer.C:
-			took := s.timed(func(ctx context.Context) error {
+			took := s.timed(&s.samples, func(ctx context.Context) error {
 				return s.inspector.Sample(ctx, time.Since(s.begun))
 			})
 			recent = append(recent[max(len(recent)-fewSamples+1, 0):], took)
@@ -191,7 +246,7 @@ func (s *server) interval(iv interval) {
 		s.phase, s.phaseNs = iv.phase, iv.startNs
 	}
 	if s.mayEnd(iv) {
-		s.snapshot, s.snapped = s.timed(s.inspector.Snapshot), time.Now()
+		s.snapshot, s.snapped = s.timed(&s.snapshots, s.inspector.Snapshot), time.Now()
 	}
 }
 
@@ -209,14 +264,14 @@ func (s *server) mayEnd(iv interval) bool {
 	return time.Since(s.snapped) >= s.snapshot*costBound
 }
 
-// timed queries the server, adds the duration to the cost and notes an error. It returns the duration.
-func (s *server) timed(ask func(context.Context) error) time.Duration {
+// timed queries the server, adds the duration to those of its kind and notes an error. It returns the duration.
+func (s *server) timed(kind *asked, ask func(context.Context) error) time.Duration {
 	ctx, cancel := context.WithTimeout(context.Background(), sampleTimeout)
 	defer cancel()
 	began := time.Now()
 	err := ask(ctx)
 	took := time.Since(began)
-	s.cost.TimeNs += int64(took)
+	kind.add(took)
 	if err != nil {
 		s.broken = err
 		s.cost.Skipped++
@@ -256,7 +311,12 @@ func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 		if found == nil {
 			continue
 		}
+		if w := otherClients(found, about.Operations); !w.Text.IsZero() {
+			found.Missing = append(found.Missing, w)
+		}
 		s.cost.Queries, s.cost.AfterNs = found.Cost.Queries, int64(time.Since(began))
+		s.cost.TimeNs = int64(s.samples.spent() + s.snapshots.spent())
+		s.cost.WaitNs = int64(s.samples.total+s.snapshots.total) - s.cost.TimeNs
 		s.cost.Share = float64(s.cost.TimeNs) / max(float64(duration), 1)
 		if n := found.Activity.Samples; n > 0 {
 			s.cost.PeriodNs = int64(duration) / int64(n)

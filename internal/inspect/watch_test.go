@@ -98,3 +98,14 @@ func TestTroublesAreTold(t *testing.T) {
 		t.Errorf("%+v, %+v", out, warnings)
 	}
 }
+
+// Waiting for a server that executes a long command isn't the cost of a question.
+func TestWaitingIsNoCost(t *testing.T) {
+	var a asked
+	for _, took := range []time.Duration{time.Millisecond, 0, 2 * time.Millisecond, time.Second, time.Microsecond} {
+		a.add(took)
+	}
+	if a.n != 3 || a.spent() != 9*time.Millisecond || a.total != 1003*time.Millisecond {
+		t.Errorf("%+v: %v spent", a, a.spent())
+	}
+}

@@ -347,7 +347,7 @@ type Phase struct {
 	Duration time.Duration // closed: 0 means until Operations have been done
 	RateFrom float64       // open: operations per second at the start
 	RateTo   float64       // open: at the end; the rate changes linearly
-	// Arrivals is, of an open phase, "uniform" (default), "poisson" or "whole": uniform, but counted anew in the phase,
+	// Arrivals is, of an open phase, "uniform" (default), "poisson" or "whole": uniform, but counted from 0 in the phase,
 	// which begins with an arrival and has a whole number of them.
 	Arrivals string
 	// Times are, if not nil, the arrivals of an open phase, from its start: ascending, and before its end. The rates are
@@ -418,8 +418,25 @@ func (p *Plan) Secrets() (all []string) {
 	}
 	add("password", p.Target.Password)
 	add("password", p.Target.Way.password())
-	for name, value := range p.Target.Options {
-		add(name, value)
+	for _, options := range []map[string]string{p.Target.Options, p.Scripts.Options} {
+		for name, value := range options {
+			for part := range strings.SplitSeq(value, "\n") {
+				add(name, part)
+			}
+		}
+	}
+	parts := func(text string) {
+		for _, f := range secret.Find(text) {
+			all = append(all, text[f.From:f.To])
+		}
+	}
+	for c := range p.Calls() {
+		for _, h := range c.Metadata {
+			add(h[0], h[1])
+		}
+		for _, m := range c.Messages {
+			parts(m)
+		}
 	}
 	for w := range p.HTTPRequests() {
 		for _, h := range w.Header {
@@ -428,6 +445,7 @@ func (p *Plan) Secrets() (all []string) {
 		if w.SecretBody {
 			add("secret", string(w.Body))
 		}
+		parts(string(w.Body))
 		if u, err := url.ParseRequestURI(w.Path); err == nil {
 			for name, values := range u.Query() {
 				for _, value := range values {

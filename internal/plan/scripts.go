@@ -14,6 +14,10 @@ import (
 type Scripts struct {
 	Language string // one of script.Languages; "" if no operation is a script
 	Options  map[string]string
+	// ScaledBy is the option that a load's factor is given in, if the scripts say themselves how fast they send; ""
+	// otherwise. RatePerS is the rate of the whole load at the factor 1, in operations a second.
+	ScaledBy string
+	RatePerS float64
 	At       Position
 	Where    Places // positions of its keys
 }
@@ -95,7 +99,7 @@ func (p *Plan) scriptProblem(all []int, err error) Problem {
 	return Problem{At: op.Where.At("script", op.At), Text: where + ": " + e.Text}
 }
 
-// scripts reports scripts that can't be compiled, and what has no meaning beside a script.
+// scripts reports scripts that can't be compiled, and what has no meaning next to a script.
 func (c *checker) scripts() {
 	all := c.plan.Scripted()
 	for _, i := range all {
@@ -108,6 +112,9 @@ func (c *checker) scripts() {
 	}
 	if len(all) == 0 && c.plan.Scripts.Language == "" {
 		return
+	}
+	if s := &c.plan.Scripts; (s.ScaledBy != "") != (s.RatePerS > 0) {
+		c.add(s.Where.At("scaled_by", s.At), "give both, the rate above 0", "scaled_by and rate belong together")
 	}
 	checked := *c.plan
 	checked.Operations = slices.Clone(checked.Operations)

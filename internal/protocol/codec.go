@@ -46,7 +46,7 @@ type CodecConn struct {
 	Extra []byte   // bytes already read from Net that follow the set-up done by Open; usually empty
 	// Cancel asks the server to stop the work that it is doing for this connection. It is nil if closing the
 	// connection suffices, or if the protocol has no way to ask. It is called from a goroutine after the connection
-	// has been given up with requests outstanding. ctx bounds it.
+	// has been given up with requests outstanding, again until the server has ended it; see Abandon. ctx bounds it.
 	Cancel func(ctx context.Context)
 }
 

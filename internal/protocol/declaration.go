@@ -85,7 +85,7 @@ func (f Flavor) String() string {
 	return [...]string{"PostgreSQL", "Picodata", "Tarantool", "SQLite", "MySQL"}[f]
 }
 
-// Records is how records with a key and named fields are stored, and thereby which requests read and write them.
+// Records is how records with a key and named fields are stored, and so which requests read and write them.
 type Records uint8
 
 // The ways to store records.

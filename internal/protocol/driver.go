@@ -270,7 +270,9 @@ func (r *Reply) Reset(n int) {
 	for i := range c {
 		c[i].Kind = gen.Null
 	}
-	*r = Reply{Captured: c, Columns: r.Columns[:0], Each: r.Each}
+	columns, each := r.Columns[:0], r.Each
+	*r = Reply{} // in place: a composite literal with values would be built elsewhere, and copied
+	r.Captured, r.Columns, r.Each = c, columns, each
 }
 
 // Fail stores e as the reply's failure.

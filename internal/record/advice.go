@@ -6,7 +6,8 @@ import (
 	"brunt/internal/render/message"
 )
 
-// Proposal is an index that lowers the planner's total cost, given that the indexes proposed before it exist.
+// Proposal is an index that lowers the planner's total cost, given that the indexes proposed before it exist; or
+// settings to be tried (ProofSetting), whose DDL and Drop are the values that are set and those that are restored.
 type Proposal struct {
 	DDL     string   `json:"ddl"` // statement that builds the index without blocking writers
 	Drop    string   `json:"drop"`
@@ -30,6 +31,7 @@ const (
 	ProofHypothetical = "hypothetical" // by HypoPG
 	ProofBuilt        = "built"        // by building it in a transaction that was rolled back
 	ProofEstimated    = "estimated"    // from the number of rows that the planner expects
+	ProofSetting      = "setting"      // it isn't an index, and wasn't costed
 )
 
 // Effect is how an index changes the cost of one statement.
@@ -58,6 +60,16 @@ type Proof struct {
 	// Statements are the statements whose plans the index changes, as measured.
 	Statements []ProofStatement `json:"statements,omitempty"`
 	Worse      []string         `json:"worse,omitempty"` // operations that are significantly slower
+	// Advised says that settings pay. They are always restored: Kept is false.
+	Advised  bool           `json:"advised,omitempty"`
+	Settings []TriedSetting `json:"settings,omitempty"` // that were tried
+}
+
+// TriedSetting is a setting that was tried, with its values as the server writes them.
+type TriedSetting struct {
+	Name   string `json:"name"`
+	Before string `json:"before"`
+	Tried  string `json:"tried"`
 }
 
 // ProofStatement is the server's own time for one call of a statement without an index and with it.

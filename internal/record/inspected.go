@@ -204,9 +204,11 @@ type Finding struct {
 
 // InspectionCost is what querying the server cost.
 type InspectionCost struct {
-	Queries  int     `json:"queries"`
-	TimeNs   int64   `json:"time_ns"` // time spent in queries during the load, seen by the client
-	Share    float64 `json:"share"`   // TimeNs ÷ duration of the load: an upper bound of the share of one core
+	Queries int   `json:"queries"`
+	TimeNs  int64 `json:"time_ns"` // time spent in queries during the load, seen by the client, without WaitNs
+	// WaitNs is what queries took beyond three times the shortest of their kind: they waited for a busy server.
+	WaitNs   int64   `json:"wait_ns,omitempty"`
+	Share    float64 `json:"share"` // TimeNs ÷ duration of the load: an upper bound of the share of one core
 	AfterNs  int64   `json:"after_ns"`
 	Skipped  int     `json:"skipped,omitempty"` // samples left out to limit the cost
 	PeriodNs int64   `json:"period_ns"`

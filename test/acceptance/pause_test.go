@@ -134,7 +134,7 @@ func checkPause(t *testing.T, run *record.Run, all []measure.Interval, least, mo
 	lost := time.Duration(run.Standstill.TotalNs)
 	t.Logf("time lost: %v of a pause of %v at least", lost, least)
 	// A server stands still from one answer to the next: through intervals without one, parts of the two
-	// beside, and of one more where an answer was taken in after its interval had ended.
+	// next to it, and of one more where an answer was taken in after its interval had ended.
 	if most := silent + 3*longest*time.Duration(run.Standstill.Count); lost < least*98/100 || lost > most ||
 		run.Standstill.Count == 0 {
 		t.Errorf("time lost is %v in %d standstills; the pause lasted %v, intervals and what is beside them %v", lost,

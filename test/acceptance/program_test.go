@@ -93,12 +93,18 @@ type child struct {
 // spawn starts brunt in a separate process, in the given folder.
 func spawn(t *testing.T, dir string, args ...string) *child {
 	t.Helper()
+	return spawnWith(t, dir, nil, args...)
+}
+
+// spawnWith is spawn with variables of the environment.
+func spawnWith(t *testing.T, dir string, env []string, args ...string) *child {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &child{t: t, cmd: exec.Command(self, args...), done: make(chan struct{})}
-	c.cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+	c.cmd.Env = append(append(os.Environ(), env...), roleVariable+"=brunt")
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = dir, &c.out, &c.err
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)

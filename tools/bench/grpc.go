@@ -21,7 +21,7 @@ import (
 	"brunt/tools/peers"
 )
 
-// The goals of unary calls, 50 of them in flight: CPU beside ghz' and h2load's.
+// The goals of unary calls, 50 of them in flight: CPU compared with ghz' and h2load's.
 const (
 	ghzGoal    = 0.35
 	h2loadGoal = 1.3

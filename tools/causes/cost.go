@@ -31,48 +31,70 @@ func without(flags []string) (out []string) {
 
 // cost is what one side of a healthy row cost.
 type cost struct {
-	cpuUs []float64 // of the server for each operation
-	p99Us []float64
+	cpuUs   []float64 // of the server for each operation
+	share   []float64 // of a core, of the server
+	p99Us   []float64
+	observe []float64 // share of a core that brunt used to observe the server's process
 }
 
-// costs sends the load of each healthy row with and without asking, by turns, and prints the server's CPU for an
-// operation and the p99 of both, each the median of the rounds.
+// costs sends the load of the first healthy row of each system with and without asking, by turns, and prints the
+// server's CPU for an operation, the p99, and what asking takes of a core, each the median of the rounds. The share of
+// asking is the median of the differences of neighbouring turns.
 func (st *stage) costs(ctx context.Context, chosen []row, rounds int, w io.Writer) error {
-	fmt.Fprintln(w, "| System, load | Server's CPU for an operation, without | with | p99, without | with |")
-	fmt.Fprintln(w, "|---|---:|---:|---:|---:|")
+	fmt.Fprintln(w, "| System | Server's CPU for an operation, without | with | p99, without | with | Asking, of a core "+
+		"of the server | Observing, of a core of brunt |")
+	fmt.Fprintln(w, "|---|---:|---:|---:|---:|---:|---:|")
+	seen := map[string]bool{}
 	for i := range chosen {
-		if !chosen[i].healthy() {
+		if !chosen[i].healthy() || seen[chosen[i].System] {
 			continue
 		}
-		var sides [2]cost
-		for round := range rounds {
-			for k := range 2 {
-				side := (round + k) % 2
-				r := chosen[i]
-				if round+k > 0 {
-					r.Prepare = nil // it is there
-				}
-				flags := r.Flags
-				if side == 0 {
-					r.Flags = func(sc *scene) []string { return without(flags(sc)) }
-				}
-				before := st.used(&r)
-				o, err := st.do(ctx, &r)
-				if err != nil {
-					return fmt.Errorf("%s: %w", r.name(), err)
-				}
-				if before < 0 { // the server has just been started
-					continue
-				}
-				used := (st.used(&r) - before) * 1e6
-				sides[side].cpuUs = append(sides[side].cpuUs, used/max(o.PerS*st.length.Seconds(), 1))
-				sides[side].p99Us = append(sides[side].p99Us, o.P99Us)
-			}
+		seen[chosen[i].System] = true
+		sides, err := st.costOf(ctx, &chosen[i], rounds)
+		if err != nil {
+			return fmt.Errorf("%s: %w", chosen[i].name(), err)
 		}
-		fmt.Fprintf(w, "| %s | %.0f µs | %.0f µs | %.0f µs | %.0f µs |\n", chosen[i].name(), middle(sides[0].cpuUs),
-			middle(sides[1].cpuUs), middle(sides[0].p99Us), middle(sides[1].p99Us))
+		var differences []float64
+		for k := range min(len(sides[0].share), len(sides[1].share)) {
+			differences = append(differences, sides[1].share[k]-sides[0].share[k])
+		}
+		fmt.Fprintf(w, "| %s | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %.2f %% | %.2f %% |\n", chosen[i].System,
+			middle(sides[0].cpuUs), middle(sides[1].cpuUs), middle(sides[0].p99Us), middle(sides[1].p99Us),
+			100*middle(differences), 100*middle(sides[1].observe))
 	}
 	return nil
+}
+
+// costOf returns what the two sides of a row cost: without asking, and with it. The turns before the rounds fill the
+// server and warm it up.
+func (st *stage) costOf(ctx context.Context, chosen *row, rounds int) (sides [2]cost, err error) {
+	for round := range rounds + 1 {
+		for k := range 2 {
+			side := (round + k) % 2
+			r := *chosen
+			if round > 0 {
+				r.Prepare = nil // it is there
+			} else if k > 0 {
+				break
+			}
+			if side == 0 {
+				r.Flags = func(sc *scene) []string { return without(chosen.Flags(sc)) }
+			}
+			before := st.used(&r)
+			o, err := st.do(ctx, &r)
+			if err != nil {
+				return sides, err
+			}
+			if round == 0 {
+				continue
+			}
+			used, of := st.used(&r)-before, &sides[side]
+			of.cpuUs = append(of.cpuUs, used*1e6/max(o.PerS*st.length.Seconds(), 1))
+			of.share = append(of.share, used/st.length.Seconds())
+			of.p99Us, of.observe = append(of.p99Us, o.P99Us), append(of.observe, o.Observe)
+		}
+	}
+	return sides, nil
 }
 
 // used returns the processor time of a row's server so far, in s, or -1 if it doesn't run yet.

@@ -51,7 +51,7 @@ func run(args []string) error {
 	listed := f.Bool("list", false, "list the rows and run none")
 	program := f.String("brunt", "bin/brunt", "the program")
 	out := f.String("out", "results/causes", "folder for raw results and bundles")
-	rounds := f.Int("cost", 0, "measure what asking costs on the healthy rows instead, in so many rounds")
+	rounds := f.Int("cost", 0, "measure what asking costs on the first healthy row of each system instead, in so many rounds")
 	document := f.String("write", "", "replace the table in this page: docs/causes.md")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -71,7 +71,8 @@ func run(args []string) error {
 		}
 		return nil
 	}
-	st := &stage{program: *program, out: *out, seed: *seed, length: *length, servers: map[string]*testserver.Server{}}
+	st := &stage{program: *program, out: *out, seed: *seed, length: *length, servers: map[string]*testserver.Server{},
+		groups: map[string][]*testserver.Server{}}
 	if *rounds > 0 {
 		return st.measured(func() error { return st.costs(ctx, chosen, *rounds, os.Stdout) })
 	}

@@ -82,6 +82,17 @@ func mysqlRows() []row {
 	full := mysqlRow("connections", "another program takes all connections (20)", []string{"connections"},
 		"queries:\n"+lookup+openLoad(4, 100), mariaBooks, mariaAnalyzed)
 	full.Server, full.Start, full.During = "small mariadb", countingMariaDB("max-connections=20"), manyConnections
+	flushed := mysqlRow("commit-flush", "each fsync takes 20 ms longer, and each commit waits for one",
+		[]string{"commit-flush"}, "queries:\n"+query("price", "update book set price = $2 where id = $1",
+			anyBook+", {type: Integer, range: [1, 99]}")+openLoad(8, 30), mariaBooks, mariaAnalyzed)
+	flushed.Server, flushed.Start = "flushing mariadb", countingMariaDB("innodb-flush-log-at-trx-commit=1")
+	create := flushed.Prepare
+	flushed.Prepare = func(sc *scene) (func(), error) {
+		if _, err := create(sc); err != nil {
+			return nil, err
+		}
+		return slowed(sc.server.PID, "", 20*time.Millisecond)
+	}
 	return []row{
 		mysqlRow("full-scan", "a fifth of the statements searches a column without an index", []string{"full-scan"},
 			"queries:\n"+lookup+"    weight: 4\n"+query("by-author", "select id from book where author = md5($1)", author)+
@@ -126,10 +137,16 @@ func mysqlRows() []row {
 				openLoad(8, 300),
 			"CREATE TABLE wide (id INT PRIMARY KEY, v CHAR(250), w CHAR(250), x CHAR(250), y CHAR(250)) AS "+
 				"SELECT seq AS id, 'v' AS v, 'w' AS w, 'x' AS x, 'y' AS y FROM seq_1_to_250000"),
+		// Its table is small: that of the other rows and this index don't fit the buffer pool together.
 		mysqlRow("unused-index", "an index that nothing reads, on a table that is written to", []string{"unused-index"},
 			"queries:\n"+query("price", "update book set price = $2, name = 'x' where id = $1",
-				anyBook+", {type: Integer, range: [1, 100000]}")+openLoad(8, 100),
-			mariaBooks, "ALTER TABLE book ADD INDEX (name, price)", mariaAnalyzed),
+				"{type: Integer, range: [1, 5000]}, {type: Integer, range: [1, 100000]}")+openLoad(8, 100),
+			strings.Replace(mariaBooks, "40000", "5000", 1), "ALTER TABLE book ADD INDEX (name, price)", mariaAnalyzed),
+		mysqlRow("cpu-bound", "16 sessions compute at once, on two cores",
+			[]string{"cpu-bound", "process-cores", "process-taken"},
+			"sessions: 16\nqueries:\n"+query("compute", "select benchmark(200000, md5('x'))", "")+
+				"load:\n  - closed: {sessions: 16, duration: {length}}\n"),
+		flushed,
 		mysqlRow("healthy-reads", "rows are read by their key", nil, "queries:\n"+lookup+openLoad(8, 150), mariaBooks,
 			mariaAnalyzed),
 		mysqlRow("healthy-writes", "rows are changed by their key", nil,

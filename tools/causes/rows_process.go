@@ -31,12 +31,7 @@ func webRow(cause, planted string, want []string, path, load string) row {
 func processRows() []row {
 	starved := webRow("starved", "six other processes compute on its cores", []string{"process-taken"}, "/encode",
 		openLoad(64, 150))
-	starved.During = func(ctx context.Context, sc *scene) {
-		for range 6 {
-			sc.helper(ctx, "", "burn", "0")
-		}
-		<-ctx.Done()
-	}
+	starved.During = burners(6)
 	unread := webRow("unread", "another client asks for 8 MB again and again and doesn't read them",
 		[]string{"process-unread"}, "/", openLoad(8, 100))
 	unread.During = neverRead

@@ -94,5 +94,5 @@ func redisRows() []row {
 		protocol.Sleep(ctx, sc.length)
 		_ = other.redisCLI("replicaof", "no", "one")
 	}
-	return append(all, restart)
+	return append(append(all, restart), redisMachine(get, set)...)
 }

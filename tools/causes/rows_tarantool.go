@@ -3,7 +3,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"brunt/test/testserver"
 )
@@ -86,7 +88,7 @@ pcall(function() for i = 20001, 1e8 do box.space.book:replace{i, i, string.rep('
 			"queries:\n"+call("large", "large", number(300_000))+openLoad(8, 80)),
 		tarantoolRow("lua-gc", "functions make 200,000 small tables each", []string{"lua-gc", "blocked-loop", "process-thread"},
 			"queries:\n"+call("garbage", "garbage", number(200_000))+openLoad(4, 6)),
-		full, memory,
+		full, memory, tarantoolWAL(key), tarantoolReplica(key), tarantoolVinyl(),
 		tarantoolRow("healthy-calls", "rows are read by their key, by a function", nil,
 			"queries:\n"+call("get", "get", key)+openLoad(8, 150)),
 		tarantoolRow("healthy-mixed", "rows are replaced, and read by their key with SQL", nil,
@@ -94,4 +96,56 @@ pcall(function() for i = 20001, 1e8 do box.space.book:replace{i, i, string.rep('
 				"  - name: put\n    replace: book\n    params: ["+key+", "+key+", {type: Integer, range: [1, 9]}]\n"+
 				openLoad(8, 120)),
 	}
+}
+
+// tarantoolWAL is a row whose log waits for the disk.
+func tarantoolWAL(key string) row {
+	r := tarantoolRow("slow-wal", "each fsync of the log takes 30 ms longer", []string{"slow-wal"},
+		"queries:\n"+call("get", "get", key)+
+			"  - name: put\n    replace: book\n    params: ["+key+", "+key+", {type: Integer, range: [1, 9]}]\n"+
+			openLoad(16, 60))
+	r.Server, r.Start = "flushing tarantool", tarantoolServer("wal_mode = 'fsync'")
+	r.Prepare = func(sc *scene) (func(), error) { return slowed(sc.server.PID, "wal", 30*time.Millisecond) }
+	return r
+}
+
+// tarantoolReplica is a row whose replica falls behind.
+func tarantoolReplica(key string) row {
+	r := tarantoolRow("replica-lag", "the replica stands still", []string{"replica-lag"},
+		"queries:\n  - name: put\n    replace: book\n    params: ["+key+", "+key+", {type: Integer, range: [1, 9]}]\n"+
+			openLoad(16, 800))
+	r.Server = "tarantool cluster"
+	r.Start = func(st *stage) *testserver.Server {
+		st.groups[r.Server] = testserver.TarantoolCluster(st.tb, 2, testserver.Lua(tarantoolProgram))
+		return st.groups[r.Server][0]
+	}
+	r.During = func(ctx context.Context, sc *scene) {
+		if sc.underWay(ctx) {
+			testserver.Freeze(sc.group()[1].PID)
+			defer testserver.Thaw(sc.group()[1].PID)
+			<-ctx.Done()
+		}
+	}
+	return r
+}
+
+// tarantoolVinyl is a row whose tree on the disk is written to faster than it is compacted.
+func tarantoolVinyl() row {
+	r := tarantoolRow("vinyl-debt", "vinyl has little memory and one thread, and is written to fast",
+		[]string{"vinyl-debt"}, "queries:\n"+call("write", "write", "{type: Integer, range: [400, 400]}")+openLoad(8, 20))
+	r.Server = "vinyl tarantool"
+	r.Start = func(st *stage) *testserver.Server {
+		return testserver.Tarantool(st.tb, testserver.Settings("vinyl_memory = 8 * 1024 * 1024", "vinyl_write_threads = 2"),
+			testserver.Lua(tarantoolProgram+`
+local v = box.schema.space.create('tree', {engine = 'vinyl', if_not_exists = true})
+v:create_index('pk', {if_not_exists = true, range_size = 1024 * 1024, run_count_per_level = 1})
+function write(n)
+	box.begin()
+	for i = 1, n do box.space.tree:replace{math.random(1, 50000), string.rep('x', 1000)} end
+	box.commit()
+	return n
+end
+`))
+	}
+	return r
 }

@@ -29,6 +29,7 @@ type stage struct {
 	seed    uint64
 	length  time.Duration
 	servers map[string]*testserver.Server
+	groups  map[string][]*testserver.Server // the members of a row's cluster, by the name of its server
 }
 
 // scene is a row that is being run.
@@ -38,6 +39,19 @@ type scene struct {
 	server *testserver.Server
 	bundle string
 	more   []string // further flags that Prepare decided on
+}
+
+// group returns the members of the row's cluster.
+func (sc *scene) group() []*testserver.Server { return sc.groups[sc.Server] }
+
+// othersThan returns the members of the row's cluster except for one.
+func (sc *scene) othersThan(one *testserver.Server) (all []*testserver.Server) {
+	for _, m := range sc.group() {
+		if m != one {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // outcome is the result of a row: a line of the raw results.
@@ -56,6 +70,7 @@ type outcome struct {
 	P50Us    float64  `json:"p50_us"`
 	P99Us    float64  `json:"p99_us"`
 	PerS     float64  `json:"per_s"`
+	Observe  float64  `json:"observe"` // share of a core that observing the server's process took
 	Load1    string   `json:"load_1m"` // of the machine, at the end
 	Command  string   `json:"command"`
 	Said     string   `json:"said,omitempty"`
@@ -150,6 +165,9 @@ func (sc *scene) judge(o *outcome) error {
 	}
 	o.Verdict, o.PerS = run.Verdict.Result, run.Total.RatePerS
 	o.P50Us, o.P99Us = float64(run.Total.Response.P50Ns)/1e3, float64(run.Total.Response.P99Ns)/1e3
+	for i := range run.Processes {
+		o.Observe += run.Processes[i].CostShare
+	}
 	causes := run.Causes()
 	for i := range causes {
 		c := &causes[i]

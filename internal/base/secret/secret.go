@@ -34,10 +34,10 @@ func Name(name string) bool {
 	return slices.Contains(words, "key") && !slices.ContainsFunc(words, plain)
 }
 
-// plain reports whether a word next to "key" means that the key isn't a secret, or only the path of one.
+// plain reports whether a word next to "key" means that the key isn't a secret, or only the path or the size of one.
 func plain(word string) bool {
 	return slices.Contains([]string{"file", "path", "tls", "ssl", "cert", "primary", "partition", "hash", "sort",
-		"prefix"}, word)
+		"prefix", "size", "space"}, word)
 }
 
 // wordsOf splits a name such as sslPassword, api-key or redis.tls_key into words, in lower case.
@@ -184,89 +184,3 @@ func Of(text string) (all []string) {
 const cutters = "/?#@:[]()<>\"'\\`,;&=% \t"
 
 var keywordValue = lazyregexp.New(`(?i)\b(?:ssl)?password\s*=\s*(\S+)`)
-
-// Args returns a command line in a form that may be shown and stored. properties says that -p takes name=value, as in
-// YCSB, and not a password.
-func Args(args []string, properties bool) []string {
-	out := slices.Clone(args)
-	for i := range out {
-		if i == 0 {
-			continue
-		}
-		flag, value, joined := splitFlag(args[i])
-		switch {
-		case flag == "" && i > 1:
-			before, _, alone := splitFlag(args[i-1])
-			if alone {
-				before = ""
-			}
-			out[i] = flagValue(before, args[i], properties)
-		case flag == "":
-			out[i] = Redact(Text(args[i]), Of(args[i]))
-		case joined:
-			out[i] = strings.TrimSuffix(args[i], value) + flagValue(flag, value, properties)
-		}
-	}
-	return out
-}
-
-// splitFlag splits an argument into the flag's name without dashes, and a value that is joined to it: after =, or
-// directly after one of certain one-letter flags. The name is "" if the argument isn't a flag.
-func splitFlag(arg string) (flag, value string, joined bool) {
-	bare := strings.TrimLeft(arg, "-")
-	if len(bare) == len(arg) || bare == "" {
-		return "", "", false
-	}
-	flag, value, joined = strings.Cut(bare, "=")
-	if len(flag) > 1 && len(arg)-len(bare) == 1 && strings.Contains("pHoaue", flag[:1]) {
-		return flag[:1], bare[1:], true
-	}
-	return flag, value, joined
-}
-
-// figure matches a value that isn't a secret unless its name says so: a number, a duration, a switch.
-var figure = lazyregexp.New(`^(?:[-+0-9.]+[a-z%]{0,2}|true|false)$`)
-
-// flagValue returns a flag's value in a form that may be shown.
-func flagValue(flag, value string, properties bool) string {
-	if strings.HasSuffix(flag, "password") { // --mysql-password and pgsql_password are sysbench's
-		return Hidden
-	}
-	switch flag {
-	case "secret-data":
-		return Hidden
-	case "p":
-		if !properties {
-			return Hidden
-		}
-		fallthrough
-	case "prop", "o", "option", "tag":
-		name, v, ok := strings.Cut(strings.TrimPrefix(value, "="), "=")
-		if !ok {
-			return Text(value)
-		}
-		return strings.TrimSuffix(value, v) + Value(name, v)
-	case "e", "env":
-		if name, v, ok := strings.Cut(value, "="); ok && v != "" && (Name(name) || !figure().MatchString(v)) {
-			return name + "=" + Hidden
-		}
-	case "a", "addr", "inspect": // in libpq's pairs, an unquoted value ends only at a space
-		if !strings.Contains(value, "://") {
-			return Text(pair().ReplaceAllString(value, "${1}"+Hidden))
-		}
-	case "user": // of etcd's benchmark
-		if name, v, ok := strings.Cut(value, ":"); ok && v != "" {
-			return name + ":" + Hidden
-		}
-	case "secret-source":
-		if kind, v, ok := strings.Cut(value, "="); ok && v != "" {
-			return kind + "=" + Hidden
-		}
-	case "H", "header":
-		name, v, ok := strings.Cut(value, ":")
-		if ok && Name(name) && strings.TrimSpace(v) != "" {
-			return name + ": " + Hidden
-		}
-	}
-	return Text(value)
-}

@@ -14,7 +14,7 @@ func TestNames(t *testing.T) {
 		"pwd":             true,
 		"X-Amz-Signature": true, "sig": true, "jwt": true, "credentials": true, "X-Key": true, "key": true, "accessKey": true,
 		"redis.tls_key": false, "etcd.key_file": false, "dynamodb.primarykey": false, "primary_key": false,
-		"cassandra.keyspace": false,
+		"cassandra.keyspace": false, "key-size": false, "key-space-size": false,
 		"keyprefix":          false, "valkey": false, "sessions": false, "author": false, "mongodb.authdb": false,
 		"Accept":       false,
 		"Content-Type": false, "monkey": false, "X-Trace": false, "threadcount": false, "": false, "-": false,
@@ -131,6 +131,16 @@ func TestArgs(t *testing.T) {
 		{false, "brunt k6 run --secret-source mock=default=s3cret x.js", "brunt k6 run --secret-source mock=*** x.js"},
 		{false, "brunt k6 run --secret-source=file=s3cret x.js", "brunt k6 run --secret-source=file=*** x.js"},
 		{false, "brunt k6 run --tag token=s3cret --tag a=b x.js", "brunt k6 run --tag token=*** --tag a=b x.js"},
+		{false, "brunt jmeter -n -t x.jmx -Jpassword=s3cret -Jhost=h", "brunt jmeter -n -t x.jmx -Jpassword=*** -Jhost=h"},
+		{false, "brunt jmeter -t x.jmx -J db.password=s3cret", "brunt jmeter -t x.jmx -J db.password=***"},
+		{false, "brunt hey -a me:s3cret http://h", "brunt hey -a me:*** http://h"},
+		{false, "brunt as hey -ame:s3cret http://h", "brunt as hey -ame:*** http://h"},
+		{false, "ab -A me:s3cret -P me:s3cret -C a=s3cret h/", "ab -A me:*** -P me:*** -C a=*** h/"},
+		{false, "brunt run x -a auth-service:5432", "brunt run x -a auth-service:5432"},
+		{false, `ghz -m {"authorization":"s3cret"} --data {"password":"s3cret","x":1}`,
+			`ghz -m {"authorization":"***"} --data {"password":"***","x":1}`},
+		{false, "brunt cassandra-stress write -mode user=u password=s3cret", "brunt cassandra-stress write -mode user=u password=***"},
+		{false, "brunt tank -o phantom.headers=[X-Token:s3cret]", "brunt tank -o phantom.headers=[X-Token:***]"},
 		{true, "go-ycsb run pg -p pg.password=s3cret", "go-ycsb run pg -p pg.password=***"},
 		{true, "go-ycsb run pg -ppg.password=s3cret", "go-ycsb run pg -ppg.password=***"},
 		{true, "go-ycsb run pg --prop=pg.password=s3cret", "go-ycsb run pg --prop=pg.password=***"},
@@ -175,4 +185,15 @@ func FuzzText(f *testing.F) {
 		}
 		Args([]string{"brunt", s, s}, len(s)%2 == 0)
 	})
+}
+
+func TestRedactArgs(t *testing.T) {
+	for args, want := range map[string]string{
+		"brunt x -z Bearer-abc": "brunt x -z ***", "brunt x a=pw1 pw10 pw1": "brunt x a=*** pw10 ***",
+		"pw1 x": "pw1 x",
+	} {
+		if got := strings.Join(RedactArgs(strings.Fields(args), []string{"Bearer-abc", "pw1", "x"}), " "); got != want {
+			t.Errorf("%s became %s, want %s", args, got, want)
+		}
+	}
 }

@@ -31,11 +31,8 @@ func Tool() dialect.Tool {
 }
 
 func newCommand(s *command.Env) *cobra.Command {
-	texts := command.Texts{Files: helpFiles, Folder: "help"}
-	cmd := texts.New("ab", nil, func(_ *cobra.Command, args []string) error { return execute(s, args) })
-	cmd.DisableFlagParsing = true
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { usage(cmd.OutOrStdout()) })
-	return command.HasPlan(cmd)
+	return httpload.NewCommand(command.Texts{Files: helpFiles, Folder: "help"}, "ab", usage,
+		func(args []string) error { return execute(s, args) })
 }
 
 // ab's exit codes.
@@ -114,33 +111,25 @@ func execute(s *command.Env, args []string) error {
 		return httpload.Refused(err, replacing, exitFailed)
 	}
 	s.Flags = map[string]string{"sessions": "-c", "threshold": "--threshold"}
-	e := &execution{o: o, replacing: replacing, quiet: own.Quiet || replacing, version: s.Version}
-	l := &loadtest.Test{
-		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
-		Options: runner.Options{NoSetup: true, Recording: runner.Recording{Extra: map[string]string{"dialect": "ab"}}},
-		Record:  own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks,
-		Beyond: []string{"ab's report: brunt run prints its own"},
-	}
-	err = l.Perform(s.Out, s.Err)
-	if c, ok := errors.AsType[*exitcode.Error](err); ok && replacing && c.Err != nil {
-		if c.Code == exitcode.Unreachable {
-			return exitcode.With(exitRefused, c.Err)
+	e := &execution{o: o, version: s.Version}
+	l := &httpload.Load{Tool: "ab", Plan: p, Own: own, Replacing: replacing, Hooks: e.hooks, Code: func(ours int) int {
+		if ours == exitcode.Unreachable {
+			return exitRefused
 		}
-		return exitcode.With(exitFailed, c.Err)
-	}
-	return err
+		return exitFailed
+	}}
+	return l.Perform(s)
 }
 
 // execution is a load that prints what ab prints.
 type execution struct {
-	o                *Options
-	replacing, quiet bool
-	version          string
-	outputs          *loadtest.Outputs
-	samples          httpload.Samples
+	o       *Options
+	version string
+	outputs *loadtest.Outputs
+	samples httpload.Samples
 }
 
-func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
+func (e *execution) hooks(out *loadtest.Outputs) runner.Hooks {
 	e.outputs = out
 	if every := e.o.heartbeat(); every > 0 {
 		e.samples.Added = func(n int) {
@@ -149,12 +138,7 @@ func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 			}
 		}
 	}
-	v := runner.Hooks{Attach: func(w *workload.Workload) { w.Timed = e.samples.Timed }, Ready: e.ready, Result: e.result,
-		Exit: func(run *record.Run) error { return httpload.Exit(run, e.replacing) }}
-	if !e.quiet {
-		v.Notice = loadtest.Notices(out)
-	}
-	return v, nil
+	return runner.Hooks{Attach: func(w *workload.Workload) { w.Timed = e.samples.Timed }, Ready: e.ready, Result: e.result}
 }
 
 func (e *execution) ready(context.Context) error {
@@ -163,8 +147,8 @@ func (e *execution) ready(context.Context) error {
 }
 
 // result prints the report and writes the files.
-func (e *execution) result(run *record.Run, dir string) error {
-	errs := []error{loadtest.Drain(e.outputs.Out)}
+func (e *execution) result(run *record.Run, _ string) error {
+	var errs []error
 	r := &Outcome{Samples: e.samples.All()}
 	r.Took = httpload.Span(r.Samples)
 	r.KeptAlive = run.Total.OK
@@ -188,9 +172,6 @@ func (e *execution) result(run *record.Run, dir string) error {
 		if path != "" {
 			errs = append(errs, writeFile(path, func(w io.Writer) error { return write(w, r) }))
 		}
-	}
-	if !e.quiet {
-		httpload.Tell(e.outputs, run, dir)
 	}
 	return errors.Join(errs...)
 }

@@ -255,8 +255,7 @@ func (o *Options) Plan() (*plan.Plan, error) {
 		p.Target.Options["noreuse"] = "on"
 	}
 	w := &protocol.Web{Method: strings.ToUpper(o.Method), Path: "/", Raw: true,
-		Body:       []byte(strings.ReplaceAll(o.Text(), "$", "$$")),
-		SecretBody: o.Auth+o.Proxy != "" || len(o.Cookies) > 0 || o.gave("Authorization")}
+		Body: []byte(strings.ReplaceAll(o.Text(), "$", "$$"))}
 	p.Operations = []plan.Operation{{Name: endpoints.Name(endpoints.Title(&request, false)), Weight: 1,
 		Steps: []plan.Step{{Request: protocol.Request{Verb: protocol.HTTP, Web: w}}}}}
 	p.Load = []plan.Phase{{Name: "ab", Kind: plan.Closed, Duration: o.Limit, Operations: o.Requests}}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/dialect/httpload"
 	"brunt/internal/protocol"
 )
@@ -108,7 +109,7 @@ func (o *Options) Report(r *Outcome) string {
 	field("Server Hostname:", "%s", o.target.Hostname())
 	field("Server Port:", "%s", port)
 	b.WriteString("\n")
-	field("Document Path:", "%s", o.target.RequestURI())
+	field("Document Path:", "%s", secret.Text(o.target.RequestURI()))
 	if o.Variable {
 		field("Document Length:", "Variable")
 	} else {

@@ -2,20 +2,26 @@ package cassandrastress
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"brunt/internal/dialect/command"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/load/gen"
 	"brunt/internal/plan"
+	"brunt/internal/plan/planfile"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
+	"brunt/internal/run/loadtest"
 	"brunt/internal/server/target"
 	"brunt/test/testserver"
 )
@@ -88,6 +94,7 @@ func TestOnCassandra(t *testing.T) {
 	t.Run("profile", func(t *testing.T) { profiled(t, s) })
 	t.Run("collections", func(t *testing.T) { collections(t, s) })
 	t.Run("refused", func(t *testing.T) { refusedProfiles(t, s) })
+	t.Run("converted", func(t *testing.T) { converted(t, s) })
 }
 
 func predefined(t *testing.T, s *testserver.Server) {
@@ -211,4 +218,78 @@ insert: {partitions: fixed(1)}
 	if err != nil || n != 20 || len(numbers) != 3 || len(words) != 4 {
 		t.Errorf("%d rows, first %q %q, %v", n, first[0].B, first[1].B, err)
 	}
+}
+
+// converted compares what command lines and their plans send, to the byte.
+func converted(t *testing.T, s *testserver.Server) {
+	tap := testserver.NewTap(t, s.Addr)
+	const file = "../../../examples/cassandra-stress.yaml"
+	for _, line := range []string{"write n=100 no-warmup cl=ONE", "mixed ratio(write=1,read=3) n=100 no-warmup -pop seq=1..50",
+		"counter_write n=60 no-warmup",
+		"user profile=" + file + " ops(insert=1,latest=2,by_time=1) n=100 no-warmup truncate=never"} {
+		line += " -rate threads=1 -node " + tap.Addr + " --seed 5 --no-record --quiet --awake off"
+		run := func(planOnly bool) (string, error) {
+			var stdout, stderr bytes.Buffer
+			cmd := newStress(&command.Env{Out: &stdout, Err: &stderr, Args: []string{"brunt"}, PlanOnly: planOnly})
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			cmd.SetArgs(strings.Fields(line))
+			err := cmd.Execute()
+			return stdout.String() + stderr.String(), err
+		}
+		if out, err := run(false); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		want := frames(tap.Take())
+		text, err := run(true)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if !strings.Contains(text, "\n# - cassandra-stress's lines and results: ") ||
+			!strings.Contains(text, "\n# - the keyspace and the table, which must exist: ") {
+			t.Errorf("%s: what the plan lacks isn't listed:\n%s", line, text)
+		}
+		p, err := planfile.Read("plan.yml", []byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, text)
+		}
+		tap.Take()
+		var out bytes.Buffer
+		l := &loadtest.Test{Plan: p, Record: loadtest.Record{None: true}, Quiet: true, Hooks: (&loadtest.Report{}).Hooks}
+		if err := l.Perform(&out, &out); exitcode.Of(err) != exitcode.Pass && exitcode.Of(err) != exitcode.Invalid {
+			t.Fatalf("%s: %v\n%s", line, err, out.String())
+		}
+		got := frames(tap.Take())
+		if len(want) < 50 || !slices.Equal(got, want) {
+			i := 0
+			for i < min(len(want), len(got))-1 && want[i] == got[i] {
+				i++
+			}
+			t.Errorf("%s: the command sent %d requests and its plan %d; number %d:\n%s\n%s", line, len(want), len(got), i, want[i],
+				got[i])
+		}
+	}
+}
+
+// frames returns the frames that the client which has sent most has sent: an opcode and its body, without the time of
+// writes.
+func frames(clients [][]byte) (most []string) {
+	const head, startup, execute, batch, timestamp = 9, 1, 10, 13, 8
+	for _, sent := range clients {
+		var all []string
+		for len(sent) >= head {
+			n := min(head+int(binary.BigEndian.Uint32(sent[5:])), len(sent))
+			body := sent[head:n]
+			if sent[4] == execute || sent[4] == batch {
+				body = body[:len(body)-timestamp]
+			}
+			if sent[4] != startup {
+				all = append(all, fmt.Sprintf("%d %q", sent[4], body))
+			}
+			sent = sent[n:]
+		}
+		if len(all) > len(most) {
+			most = all
+		}
+	}
+	return most
 }

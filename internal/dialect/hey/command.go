@@ -11,7 +11,6 @@ import (
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/httpload"
-	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/result"
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
@@ -30,11 +29,8 @@ func Tool() dialect.Tool {
 }
 
 func newCommand(s *command.Env) *cobra.Command {
-	texts := command.Texts{Files: helpFiles, Folder: "help"}
-	cmd := texts.New("hey", nil, func(_ *cobra.Command, args []string) error { return execute(s, args) })
-	cmd.DisableFlagParsing = true
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { usage(cmd.OutOrStdout()) })
-	return command.HasPlan(cmd)
+	return httpload.NewCommand(command.Texts{Files: helpFiles, Folder: "help"}, "hey", usage,
+		func(args []string) error { return execute(s, args) })
 }
 
 // hey's exit codes.
@@ -112,42 +108,26 @@ func execute(s *command.Env, args []string) error {
 		return httpload.Refused(err, replacing, exitFailed)
 	}
 	s.Flags = map[string]string{"sessions": "-c", "rate": "-q", "threshold": "--threshold"}
-	e := &execution{o: o, replacing: replacing, quiet: own.Quiet || replacing}
-	l := &loadtest.Test{
-		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
-		Options: runner.Options{NoSetup: true, StartDown: true,
-			Recording: runner.Recording{Extra: map[string]string{"dialect": "hey"}}},
-		Record: own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks,
-		Beyond: []string{"hey's report: brunt run prints its own"},
-	}
-	err = l.Perform(s.Out, s.Err)
-	if c, ok := errors.AsType[*exitcode.Error](err); ok && replacing && c.Err != nil {
-		return exitcode.With(exitFailed, c.Err)
-	}
-	return err
+	e := &execution{o: o}
+	l := &httpload.Load{Tool: "hey", Plan: p, Own: own, Replacing: replacing, Options: runner.Options{StartDown: true},
+		Hooks: e.hooks, Code: func(int) int { return exitFailed }}
+	return l.Perform(s)
 }
 
 // execution is a load that prints what hey prints.
 type execution struct {
-	o                *Options
-	replacing, quiet bool
-	outputs          *loadtest.Outputs
-	samples          httpload.Samples
+	o       *Options
+	outputs *loadtest.Outputs
+	samples httpload.Samples
 }
 
-func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
+func (e *execution) hooks(out *loadtest.Outputs) runner.Hooks {
 	e.outputs = out
-	v := runner.Hooks{Attach: func(w *workload.Workload) { w.Timed = e.samples.Timed }, Result: e.result,
-		Exit: func(run *record.Run) error { return httpload.Exit(run, e.replacing) }}
-	if !e.quiet {
-		v.Notice = loadtest.Notices(out)
-	}
-	return v, nil
+	return runner.Hooks{Attach: func(w *workload.Workload) { w.Timed = e.samples.Timed }, Result: e.result}
 }
 
 // result prints the report.
-func (e *execution) result(run *record.Run, dir string) error {
-	err := loadtest.Drain(e.outputs.Out)
+func (e *execution) result(run *record.Run, _ string) error {
 	r := &Outcome{Samples: e.samples.All(), Errors: map[string]uint64{}}
 	r.Total = max(httpload.Span(r.Samples), 1)
 	for _, f := range run.Failures {
@@ -156,12 +136,7 @@ func (e *execution) result(run *record.Run, dir string) error {
 		}
 	}
 	if e.o.Output == "csv" {
-		err = errors.Join(err, r.WriteCSV(e.outputs.Out))
-	} else {
-		err = errors.Join(err, r.Write(e.outputs.Out))
+		return r.WriteCSV(e.outputs.Out)
 	}
-	if !e.quiet {
-		httpload.Tell(e.outputs, run, dir)
-	}
-	return err
+	return r.Write(e.outputs.Out)
 }

@@ -9,11 +9,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
@@ -74,6 +76,9 @@ JMeter's options:
   -j, --jmeterlogfile FILE        write what scripts log to a file instead of standard error
   -v, --version                   print the version
 
+For campaigns and searches, with brunt convert:
+      --scaled-by NAME=RATE       the property that multiplies the plan's load, and the operations a second at 1
+
 `+httpload.OwnHelp())
 }
 
@@ -84,6 +89,10 @@ const exitUsage = 1
 func execute(s *command.Env, args []string) error {
 	replacing := s.Program != ""
 	own, args, err := httpload.TakeOwn(args)
+	if err != nil {
+		return httpload.Refused(err, replacing, exitUsage)
+	}
+	scaledBy, args, err := takeScale(args)
 	if err != nil {
 		return httpload.Refused(err, replacing, exitUsage)
 	}
@@ -99,7 +108,7 @@ func execute(s *command.Env, args []string) error {
 		fmt.Fprintf(s.Out, "%s [brunt %s]\n", Version, s.Version)
 		return nil
 	}
-	e := &execution{o: o, replacing: replacing, quiet: own.Quiet || replacing, workers: own.Workers.Workers.Number > 0}
+	e := &execution{o: o, scaledBy: scaledBy, replacing: replacing, quiet: own.Quiet || replacing, workers: own.Workers.Workers.Number > 0}
 	l, err := e.test(s, own)
 	if err != nil {
 		return httpload.Refused(err, replacing, exitUsage)
@@ -109,6 +118,27 @@ func execute(s *command.Env, args []string) error {
 		return exitcode.With(exitUsage, c.Err)
 	}
 	return err
+}
+
+// scale is the property that multiplies a plan's load, with the rate of the load at 1.
+type scale struct {
+	property string
+	ratePerS float64
+}
+
+// takeScale removes --scaled-by from a command line.
+func takeScale(args []string) (s scale, rest []string, err error) {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	text := fs.String("scaled-by", "", "")
+	if rest, err = command.TakeFlags(fs, args); err != nil || *text == "" {
+		return s, rest, err
+	}
+	name, rate, _ := strings.Cut(*text, "=")
+	if s.ratePerS, err = strconv.ParseFloat(rate, 64); err != nil || name == "" || !(s.ratePerS > 0) {
+		return s, nil, fmt.Errorf("--scaled-by %s: write a property's name and a rate above 0, such as N=34", *text)
+	}
+	s.property = name
+	return s, rest, nil
 }
 
 // test makes the load of a command line.
@@ -142,6 +172,9 @@ func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, err
 	out, err := p.toPlan(strings.TrimSuffix(filepath.Base(e.o.Plan), filepath.Ext(e.o.Plan)), options, own.Seed)
 	if err != nil {
 		return nil, err
+	}
+	if e.scaledBy.property != "" {
+		out.Scripts.ScaledBy, out.Scripts.RatePerS = propertyOption+e.scaledBy.property, e.scaledBy.ratePerS
 	}
 	if err := own.Apply(out); err != nil {
 		return nil, err
@@ -184,6 +217,7 @@ type execution struct {
 	replacing, quiet bool
 	workers          bool
 	notes            []string
+	scaledBy         scale
 
 	outputs *loadtest.Outputs
 	program *Program // nil with workers

@@ -185,7 +185,7 @@ func (c *controller) generic(t *thread) *leaf {
 	}
 }
 
-// returnedNothing goes on after a child whose turn is over. It reports whether the choice is to be made anew.
+// returnedNothing goes on after a child whose turn is over. It reports whether the choice is to be made again.
 func (c *controller) returnedNothing(t *thread, child *controller) bool {
 	switch {
 	case child.done:
@@ -195,7 +195,7 @@ func (c *controller) returnedNothing(t *thread, child *controller) bool {
 		if c.node.kind == switchController {
 			c.current = 1 << 30
 		}
-	case c.interleaves() && c.node.style == 0 && !c.empty: // the block may begin anew
+	case c.interleaves() && c.node.style == 0 && !c.empty: // the block may begin again
 		c.empty = true
 	default:
 		c.empty = false

@@ -39,7 +39,7 @@ type node struct {
 	condition text // if, while, switch, the lock of a critical section
 	script    bool // if: the condition is JavaScript
 	loops     text
-	forever   bool // loop: it begins anew when its parent does
+	forever   bool // loop: it begins again when its parent does
 	style     int  // interleave
 	parent    bool // transaction: its samples are parts of it
 }

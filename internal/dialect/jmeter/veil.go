@@ -11,7 +11,7 @@ import (
 )
 
 // Where a test plan has secrets: the passwords of authorizations, proxies and databases, and arguments, headers and
-// cookies whose names say so.
+// cookies whose names say so; and in URLs and bodies.
 var (
 	passwords = lazyregexp.New(
 		`(<stringProp name="(?:Authorization\.password|HTTPSampler\.proxyPass|password)">)([^<]+)(</stringProp>)`)
@@ -19,6 +19,8 @@ var (
 	namedTests = lazyregexp.New(
 		`(?s)<elementProp\b[^>]*?name="([^"]*)"|<stringProp name="(?:Argument|Header)\.name">([^<]*)</stringProp>`)
 	values = lazyregexp.New(`(<stringProp name="(?:(?:Argument|Header)\.value|Cookie\.value)">)([^<]+)(</stringProp>)`)
+	places = lazyregexp.New(`(<stringProp name="(?:HTTPSampler\.(?:path|domain)|(?:Argument|Header)\.value|dbUrl|` +
+		`connectionProperties)">)([^<]+)(</stringProp>)`)
 )
 
 // veiled is the first part of the names of the properties that have the secrets of a plan.
@@ -28,15 +30,18 @@ const veiled = "brunt.password"
 // are. Values with variables or functions aren't secrets themselves.
 func veil(text string) (out string, properties map[string]string) {
 	properties = map[string]string{}
+	property := func(value string) string {
+		name := fmt.Sprint(veiled, len(properties)+1)
+		properties[name] = value
+		return "${__P(" + name + ")}"
+	}
 	hide := func(of *regexp.Regexp, text string) string {
 		return of.ReplaceAllStringFunc(text, func(found string) string {
 			parts := of.FindStringSubmatch(found)
 			if strings.Contains(parts[2], "${") || strings.Contains(parts[2], "\n") {
 				return found
 			}
-			name := fmt.Sprint(veiled, len(properties)+1)
-			properties[name] = html.UnescapeString(parts[2])
-			return parts[1] + "${__P(" + name + ")}" + parts[3]
+			return parts[1] + property(html.UnescapeString(parts[2])) + parts[3]
 		})
 	}
 	text = hide(passwords(), text)
@@ -48,5 +53,19 @@ func veil(text string) (out string, properties map[string]string) {
 		}
 		return block
 	})
-	return text, properties
+	return places().ReplaceAllStringFunc(text, func(found string) string {
+		parts := places().FindStringSubmatch(found)
+		whole := html.UnescapeString(parts[2])
+		secrets := secret.Find(whole)
+		if len(secrets) == 0 {
+			return found
+		}
+		var b strings.Builder
+		at := 0
+		for _, f := range secrets {
+			b.WriteString(whole[at:f.From] + property(whole[f.From:f.To]))
+			at = f.To
+		}
+		return parts[1] + html.EscapeString(b.String()+whole[at:]) + parts[3]
+	}), properties
 }

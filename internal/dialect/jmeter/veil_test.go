@@ -17,9 +17,12 @@ func TestSecretsOfPlansAreVeiled(t *testing.T) {
 		<elementProp name="SESSION" elementType="Cookie"><stringProp name="Cookie.value">T0p6</stringProp></elementProp>
 		<elementProp name="user" elementType="HTTPArgument"><stringProp name="Argument.value">bob</stringProp>
 		<stringProp name="Argument.name">user</stringProp></elementProp>
-		<stringProp name="password">${password}</stringProp>`
+		<stringProp name="password">${password}</stringProp>
+		<stringProp name="HTTPSampler.path">/a?x=1&amp;token=T0p7&amp;y=${y}</stringProp>
+		<stringProp name="Argument.value">{&quot;password&quot;: &quot;T0p8&quot;,
+			&quot;page&quot;: 1}</stringProp><stringProp name="dbUrl">jdbc:mysql://h/d?user=u&amp;password=T0p9</stringProp>`
 	out, properties := veil(text)
-	if strings.Contains(out, "T0p") || len(properties) != 6 || properties["brunt.password1"] != "T0p&1" {
+	if strings.Contains(out, "T0p") || len(properties) != 9 || properties["brunt.password1"] != "T0p&1" {
 		t.Errorf("properties %q of\n%s", properties, out)
 	}
 	if !strings.Contains(out, ">bob<") || !strings.Contains(out, "${password}") ||

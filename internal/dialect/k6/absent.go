@@ -18,6 +18,8 @@ type Options struct {
 	Command []string
 	Err     io.Writer
 	Led     *Led
+
+	Inspected []string
 }
 
 // Version returns "": there is no k6 in this binary.

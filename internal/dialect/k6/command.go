@@ -3,15 +3,18 @@ package k6x
 import (
 	"cmp"
 	"embed"
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"brunt/internal/base/secret"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/k6/results"
 	"brunt/internal/dialect/k6/script"
+	"brunt/internal/inspect/servers"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/result"
 	"brunt/internal/run/loadtest"
@@ -50,13 +53,18 @@ func newK6(s *command.Env) *cobra.Command {
 		if err != nil {
 			return exitcode.Usage(err)
 		}
+		inspected, args, err := takeInspected(args)
+		if err != nil {
+			return exitcode.Usage(err)
+		}
 		if workers.Spread() {
-			return overWorkers(s, workers, args)
+			return overWorkers(s, workers, inspected, args)
 		}
 		if err := workers.CheckWorkers(&loadtest.Record{}); err != nil {
 			return err
 		}
-		Run(s, cmp.Or(s.Program, "brunt k6"), args)
+		Main(Options{Name: cmp.Or(s.Program, "brunt k6"), Version: s.Version, Command: secret.Args(s.Args, false),
+			Err: s.Err, Inspected: inspected}, args)
 		return nil
 	})
 	cmd.DisableFlagParsing = true
@@ -68,8 +76,26 @@ func Run(s *command.Env, name string, args []string) {
 	Main(Options{Name: name, Version: s.Version, Command: secret.Args(s.Args, false), Err: s.Err}, args)
 }
 
+// takeInspected removes --inspect from a command line of k6 run. Its values are checked, before k6 begins anything.
+func takeInspected(args []string) (inspected, rest []string, err error) {
+	if len(args) == 0 || args[0] != "run" {
+		return nil, args, nil
+	}
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs.StringArrayVar(&inspected, "inspect", nil, "")
+	if rest, err = command.TakeFlags(fs, args); err != nil {
+		return nil, nil, err
+	}
+	for _, text := range inspected {
+		if err := servers.Check(text); err != nil {
+			return nil, nil, fmt.Errorf("--inspect: %w", err)
+		}
+	}
+	return inspected, rest, nil
+}
+
 // overWorkers distributes a script over workers.
-func overWorkers(s *command.Env, f *command.WorkerFlags, args []string) error {
+func overWorkers(s *command.Env, f *command.WorkerFlags, inspected, args []string) error {
 	load, err := script.New(args)
 	if err != nil {
 		return err
@@ -77,6 +103,6 @@ func overWorkers(s *command.Env, f *command.WorkerFlags, args []string) error {
 	if err := f.CheckWorkers(&load.Record); err != nil {
 		return err
 	}
-	load.Workers, load.Process = f.Workers, s.Process()
+	load.Workers, load.Process, load.Inspected = f.Workers, s.Process(), inspected
 	return load.Perform(s.In, s.Out, s.Err)
 }

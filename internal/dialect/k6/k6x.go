@@ -27,6 +27,7 @@ import (
 	"brunt/internal/dialect/k6/executor"
 	k6output "brunt/internal/dialect/k6/output"
 	"brunt/internal/dialect/k6/picostress"
+	"brunt/internal/dialect/k6/script"
 	"brunt/internal/dialect/k6/session"
 	"brunt/internal/dialect/k6/tarantool"
 	"brunt/internal/measure"
@@ -43,6 +44,8 @@ type Options struct {
 	Command []string // the command line for the record, without secrets
 	Err     io.Writer
 	Led     *Led // nil: this process sends all of the load
+	// Inspected are the servers to ask what they did: those of --inspect.
+	Inspected []string
 }
 
 // Version returns the version of the embedded k6.
@@ -183,6 +186,7 @@ const (
 	envSeed    = "BRUNT_SEED"    // seed of the values that modules generate
 	envExport  = "BRUNT_EXPORT"  // destinations of intervals, separated by spaces
 	envMetrics = "BRUNT_METRICS_ADDR"
+	envInspect = script.EnvInspect // servers to ask, separated by spaces
 )
 
 func (r *run) sessionOptions() session.Options {
@@ -197,7 +201,8 @@ func (r *run) sessionOptions() session.Options {
 	return session.Options{
 		Version: r.o.Version, Command: r.o.Command, Seed: seed,
 		Fault: fault, Root: os.Getenv(envResults), Dir: os.Getenv(envBundle),
-		Live: session.Live{MetricsAddr: os.Getenv(envMetrics), Destinations: strings.Fields(os.Getenv(envExport))},
+		Live: session.Live{MetricsAddr: os.Getenv(envMetrics), Destinations: strings.Fields(os.Getenv(envExport)),
+			Inspected: append(strings.Fields(os.Getenv(envInspect)), r.o.Inspected...)},
 		Tell: func(text string) { fmt.Fprintln(r.o.Err, text) },
 	}
 }

@@ -147,10 +147,13 @@ func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Pla
 		return nil, i.run(ctx)
 	}
 	var warning string
-	if e.server, warning, err = o.lookAt(ctx, db, p.Target.Database); err != nil {
+	e.server, warning, err = o.lookAt(ctx, db, p.Target.Database)
+	if e.server != nil {
+		fmt.Fprint(s.Out, e.server.banner(o))
+	}
+	if err != nil {
 		return nil, err
 	}
-	fmt.Fprint(s.Out, e.server.banner(o))
 	if warning != "" {
 		fmt.Fprintf(s.Err, "pgbench: warning: %s\n", warning)
 	}

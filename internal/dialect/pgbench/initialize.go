@@ -422,8 +422,8 @@ func (i *initializer) foreignKeys(ctx context.Context) error {
 	return i.execute(ctx, slices.Clip(texts)...)
 }
 
-// lookAt finds out the server's version and, for built-in scripts, the scale and the partitions of the tables.
-// warnings are for the user.
+// lookAt finds out the server's version and, for built-in scripts, the scale and the partitions of the tables. warning
+// is for the user. The server is returned with errors too, once its version is known.
 func (o *Options) lookAt(ctx context.Context, db *session, database string) (s *server, warning string, err error) {
 	s = &server{}
 	if s.version, err = db.value(ctx, "show server_version"); err != nil {
@@ -439,9 +439,9 @@ func (o *Options) lookAt(ctx context.Context, db *session, database string) (s *
 	if err != nil {
 		f := fault("could not count number of branches: %s", serverText(err))
 		if e, ok := errors.AsType[*protocol.Error](err); ok && e.Code == "42P01" {
-			return nil, "", hint(f)
+			return s, "", hint(f)
 		}
-		return nil, "", f
+		return s, "", f
 	}
 	fmt.Sscan(text, &o.Scale)
 	if o.ScaleGiven {

@@ -59,7 +59,23 @@ var loads = []string{
 	"-t 3 -n -f $D/unset.sql", "-t 3 -n -f $D/unset.sql -M prepared", "-t 3 -n -f $D/open.sql",
 	"-t 2 -n -f $D/pipeline.sql -M extended -r", "-t 2 -n -f $D/pipeline.sql -M simple", "-t 2 -n -f $D/expression.sql",
 	"-t 1 -f $D/one.sql", "-t 1 -n -f $D/aset.sql -M simple", "-t 1 -n -f $D/ddl.sql -M prepared -c 2",
-	"-t 2 -n -S no-such-database", "-t 1 -n -f $D/shell.sql",
+	"-t 2 -n -S no-such-database", "-t 1 -n -f $D/shell.sql", "-t 5 -n -c 5 -M prepared -f $D/types.sql",
+	"-t 1 -n -f $D/syntax.sql -M simple", "-t 10 -c 1 -n --exit-on-abort -f $D/counter.sql",
+	"-t 5 -n -c 4 -j 2 -M prepared -f $D/serializable.sql", "-t 100 -S --rate=100000 --latency-limit=1000000 -c 2 -n -r",
+	"-t 10 -n -S -f $D/one.sql@2 -r -M prepared -j 2", "-t 3 -n -f $D/special.sql -M prepared -s 3",
+	"-t 3 -n -f $D/special.sql -M extended -c 2 -D mine=5", "-n -f $D/open.sql", "-t 1 -n -f $D/null.sql",
+	"-t 1 -n -f $D/p_set_first.sql -M extended", "-t 1 -n -f $D/p_set_second.sql -M extended",
+	"-t 1 -n -f $D/p_reindex_first.sql -M extended", "-t 1 -n -f $D/p_reindex_second.sql -M extended",
+	"-t 1 -n -f $D/p_vacuum_first.sql -M extended", "-t 1 -n -f $D/p_vacuum_second.sql -M extended",
+	"-t 1 -n -f $D/p_savepoint.sql -M extended", "-t 1 -n -f $D/p_lock_first.sql -M extended",
+	"-t 1 -n -f $D/p_lock_second.sql -M extended", "-t 1 -n -f $D/p_open.sql -M extended",
+	"-t 2 -n -f $D/p_open.sql -M prepared", "-t 1 -n -f $D/p_empty.sql -M prepared", "-t 2 -n -f $D/p_sync.sql -M extended",
+	"-t 2 -n -f $D/p_sync_set.sql -M extended", "-t 2 -n -f $D/p_sync_open.sql -M extended",
+}
+
+// pipeline returns a script of one pipeline.
+func pipeline(lines ...string) string {
+	return "\\startpipeline\n" + strings.Join(append(lines, "\\endpipeline"), "\n") + "\n"
 }
 
 var scripts = map[string]string{
@@ -68,7 +84,27 @@ var scripts = map[string]string{
 	"expression.sql": "\\set x 1 / 0\nSELECT :x;\n", "aset.sql": "SELECT 1 AS a \\; SELECT 2 AS b \\aset\nSELECT :a + :b;\n",
 	"pipeline.sql": "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline\nSELECT 3;\n",
 	"ddl.sql":      "CREATE TEMP TABLE made (i int) ON COMMIT DROP;\nSELECT 1;\n",
-	"shell.sql":    "\\setshell n echo 5\n\\shell echo said :n\nSELECT :n;\n",
+	"types.sql":    "CREATE TYPE pg_temp.e AS ENUM ('" + strings.Repeat("l", 40) + "', 'm'); DROP TYPE pg_temp.e;\n",
+	"syntax.sql":   "-- not SQL\n  SELECT 1 + ;\n", "copy.sql": "COPY pgbench_branches FROM stdin;\n",
+	"null.sql":    "SELECT NULL AS none, '' AS nothing \\gset\nSELECT ':none', length(':nothing');\n",
+	"counter.sql": "SELECT count(*) AS n FROM pgbench_history \\gset\n\\if :n >= 0\n\\set y 1 / 0\n\\endif\n",
+	"serializable.sql": "\\startpipeline\nBEGIN ISOLATION LEVEL SERIALIZABLE;\n" + strings.Repeat("SELECT 1;\n", 10) +
+		"END;\n\\endpipeline\n",
+	"special.sql":          "BEGIN;\n\\set own 1\nSELECT :own::int + :scale::int * :client_id::int;\nCOMMIT;\n",
+	"p_set_first.sql":      pipeline("SET LOCAL statement_timeout = '1h';"),
+	"p_set_second.sql":     pipeline("SELECT 1;", "SET LOCAL statement_timeout = '1h';"),
+	"p_reindex_first.sql":  pipeline("REINDEX TABLE CONCURRENTLY pgbench_tellers;", "SELECT 1;"),
+	"p_reindex_second.sql": pipeline("SELECT 1;", "REINDEX TABLE CONCURRENTLY pgbench_tellers;"),
+	"p_vacuum_first.sql":   pipeline("VACUUM pgbench_tellers;"),
+	"p_vacuum_second.sql":  pipeline("SELECT 1;", "VACUUM pgbench_tellers;"),
+	"p_savepoint.sql":      pipeline("SAVEPOINT a;", "SELECT 1;", "ROLLBACK TO SAVEPOINT a;"),
+	"p_lock_first.sql":     pipeline("LOCK pgbench_tellers;", "SELECT 1;"),
+	"p_lock_second.sql":    pipeline("SELECT 1;", "LOCK pgbench_tellers;"),
+	"p_open.sql":           "\\startpipeline\nSELECT 1;\n", "p_empty.sql": pipeline() + pipeline("SELECT 1;", "SELECT 2;"),
+	"p_sync.sql":      pipeline("SELECT 1;", "\\syncpipeline", "\\syncpipeline", "SELECT 2;"),
+	"p_sync_set.sql":  pipeline("SELECT 1;", "\\syncpipeline", "SET LOCAL statement_timeout = '1h';"),
+	"p_sync_open.sql": "\\startpipeline\n\\syncpipeline\n",
+	"shell.sql":       "\\setshell n echo 5\n\\shell echo said :n\nSELECT :n;\n",
 	"conditions.sql": `\set a 5
 \if :a > 3
 SELECT 1 AS one, 2 AS two \gset p_
@@ -111,11 +147,21 @@ func without(text string, drop ...string) string {
 // TestLoads compares exit codes, reports and messages with those of each version, on one server. The lines are partly
 // those of PostgreSQL's own suite (001_pgbench_with_server.pl); its scripts are in the language's tests.
 func TestLoads(t *testing.T) {
-	environment(t)
+	s := environment(t)
 	dir := t.TempDir()
 	for name, text := range scripts {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+	s.Psql(t, "DROP TABLE IF EXISTS "+allTables)
+	select1 := []string{"-S", "-t", "1"}
+	for _, version := range testserver.PgbenchVersions() {
+		got, want := ours(version, select1...), original(t, version, select1...)
+		want.stderr = without(want.stderr, "LINE ", "   ^")
+		got.out, want.out = masked(got.out), masked(want.out)
+		if got != want || got.code != exitError {
+			t.Errorf("pgbench %d without tables:\n got %+v\nwant %+v", version, got, want)
 		}
 	}
 	if a := ours(newest, "-i", "-q"); a.code != 0 {
@@ -123,7 +169,7 @@ func TestLoads(t *testing.T) {
 	}
 	for _, version := range testserver.PgbenchVersions() {
 		for _, line := range loads {
-			if version < 17 && strings.Contains(line, "--exit-on-abort") {
+			if version < 17 && (strings.Contains(line, "--exit-on-abort") || strings.Contains(line, "p_sync")) {
 				continue
 			}
 			args := strings.Fields(strings.ReplaceAll(line, "$D", dir))
@@ -136,12 +182,44 @@ func TestLoads(t *testing.T) {
 					differences(masked(got.out), masked(want.out)))
 				continue
 			}
-			// The library words failures to connect, and shows no position or context of an error.
-			drop := []string{"connection to server", "can't connect", "LINE ", "   ^", "DETAIL:", "HINT:", "CONTEXT:"}
+			// The library words failures to connect, and shows no position or context of an error, and no warnings.
+			drop := []string{"WARNING:", "connection to server", "can't connect", "LINE ", "   ^", "DETAIL:", "HINT:", "CONTEXT:"}
 			theirs, mine := sorted(without(masked(want.stderr), drop...)), sorted(without(masked(got.stderr), drop...))
 			if strings.TrimSpace(theirs) != strings.TrimSpace(mine) {
 				t.Errorf("pgbench %d %s:\n%s", version, line, differences(mine, theirs))
 			}
+		}
+	}
+}
+
+// TestDifferences runs what the page lists as different, so that the list is true.
+func TestDifferences(t *testing.T) {
+	environment(t)
+	dir := t.TempDir()
+	page, err := os.ReadFile("../../../docs/pgbench.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ script, mode, theirs, ours, page string }{
+		{"syntax.sql", "prepared", `prepared statement "P_0" does not exist`, `0 query 0: ERROR:  syntax error at or near ";"`,
+			"a statement that can't be prepared fails once"},
+		{"copy.sql", "simple", "COPY is not supported in pgbench, aborting", "COPY", "`COPY` in a script"},
+		{"p_set_first.sql", "extended", "WARNING:  SET LOCAL can only be used in transaction blocks", "",
+			"Warnings and notices of the server aren't printed"},
+	} {
+		file := filepath.Join(dir, c.script)
+		if err := os.WriteFile(file, []byte(scripts[c.script]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		line := []string{"-n", "-t", "1", "-f", file, "-M", c.mode}
+		if a := original(t, newest, line...); !strings.Contains(a.stderr, c.theirs) {
+			t.Errorf("%s: pgbench says %q, want %q", c.script, a.stderr, c.theirs)
+		}
+		if a := ours(newest, line...); !strings.Contains(a.stderr, c.ours) || strings.Contains(a.stderr, c.theirs) {
+			t.Errorf("%s: brunt says %q, want %q", c.script, a.stderr, c.ours)
+		}
+		if !strings.Contains(string(page), c.page) {
+			t.Errorf("the page doesn't say %q", c.page)
 		}
 	}
 }

@@ -109,7 +109,8 @@ func header(line string) (name, value string, err error) {
 	name, value, ok := strings.Cut(strings.Trim(line, "\r\n[]\t "), ":")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	if !ok || name == "" || strings.ContainsAny(name, " \t") || strings.ContainsAny(value, "\r\n") {
-		return "", "", fmt.Errorf("%.60q is no header field; write [Name: value]", strings.TrimSpace(line))
+		word, _, _ := strings.Cut(strings.TrimSpace(line), " ") // what follows may be secret
+		return "", "", fmt.Errorf("%.60q is no header field; write [Name: value]", word)
 	}
 	return name, value, nil
 }
@@ -508,17 +509,23 @@ type jsonEntry struct {
 	Web    *webEntry `json:"web,omitempty"`
 }
 
-// encode returns a line of an operation's text.
-func (sh *shot) encode(n int) string {
-	e := jsonEntry{N: n, Tag: sh.tag, Tagged: sh.tagged, Web: sh.web}
-	if text := string(sh.raw); strings.ToValidUTF8(text, "") == text {
+// encode returns a line of an operation's text, without secrets.
+func (sh *shot) encode(n int, v *veil) string {
+	e := jsonEntry{N: n, Tag: sh.tag, Tagged: sh.tagged, Web: v.web(sh.web)}
+	raw := v.raw(sh.raw)
+	if text := string(raw); strings.ToValidUTF8(text, "") == text {
 		e.Raw = text
 	} else {
-		e.Raw64 = sh.raw
+		e.Raw64 = raw
 	}
+	return asJSON(&e)
+}
+
+// asJSON returns a value as a line of JSON.
+func asJSON(value any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(&e) // a buffer takes everything
+	_ = enc.Encode(value) // a buffer takes everything
 	return b.String()
 }

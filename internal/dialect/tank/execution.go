@@ -337,7 +337,7 @@ func (e *execution) result(run *record.Run, dir string) error {
 	return err
 }
 
-// artifacts writes the files beside the phout.
+// artifacts writes the files next to the phout.
 func (e *execution) artifacts() error {
 	if e.folder == "" {
 		return nil

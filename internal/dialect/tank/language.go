@@ -23,6 +23,7 @@ import (
 //	order     the operations of scenarios, by number, separated by spaces
 //	host      scenarios: the usual Host
 //	sources   scenarios: the sources of variables, as JSON
+//	secret.…  secrets, for which requests, scenarios and sources have marks
 type Language struct{}
 
 var _ script.Language = Language{}
@@ -83,6 +84,7 @@ func (p *Program) compileList(s *script.Source) error {
 		shot        shot
 	}
 	var all []placed
+	unveil := s.Unveil()
 	p.requests = make([][]protocol.Request, len(s.Operations))
 	for op := range s.Operations {
 		line := 0
@@ -96,13 +98,14 @@ func (p *Program) compileList(s *script.Source) error {
 			if err := json.Unmarshal([]byte(text), &e); err != nil {
 				return &script.Error{Operation: op, Line: line, Text: "isn't a request in JSON: " + err.Error()}
 			}
-			sh := shot{tag: e.Tag, tagged: e.Tagged, raw: []byte(e.Raw), web: e.Web}
+			sh := shot{tag: e.Tag, tagged: e.Tagged, raw: []byte(unveil(e.Raw)), web: e.Web}
 			if e.Raw64 != nil {
-				sh.raw = e.Raw64
+				sh.raw = []byte(unveil(string(e.Raw64)))
 			}
 			one := placed{at: e.N, op: op, shot: sh}
 			switch {
 			case e.Web != nil:
+				e.Web.unveiled(unveil)
 				one.web = len(p.requests[op])
 				p.requests[op] = append(p.requests[op], e.Web.request())
 			case len(sh.raw) == 0:
@@ -156,6 +159,7 @@ func (w *webEntry) request() protocol.Request {
 }
 
 func (p *Program) compileScenarios(s *script.Source) error {
+	unveil := s.Unveil()
 	for word := range strings.FieldsSeq(s.Options["order"]) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 0 || n >= len(s.Operations) {
@@ -164,7 +168,7 @@ func (p *Program) compileScenarios(s *script.Source) error {
 		p.order = append(p.order, n)
 	}
 	if text := s.Options["sources"]; text != "" {
-		v, err := decodeJSON([]byte(text))
+		v, err := decodeJSON([]byte(unveil(text)))
 		if err != nil {
 			return fmt.Errorf("option sources: %w", err)
 		}
@@ -172,7 +176,7 @@ func (p *Program) compileScenarios(s *script.Source) error {
 	}
 	for op := range s.Operations {
 		sc := &scenario{}
-		if err := json.Unmarshal([]byte(s.Operations[op].Text), sc); err != nil {
+		if err := json.Unmarshal([]byte(unveil(s.Operations[op].Text)), sc); err != nil {
 			return &script.Error{Operation: op, Line: 1, Text: "isn't a scenario in JSON: " + err.Error()}
 		}
 		if len(sc.Steps) == 0 {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"encoding/json"
-
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
@@ -36,16 +34,18 @@ func (c *Config) Plan() (*plan.Plan, error) {
 	if s.limit > 0 {
 		p.Scripts.Options["limit"] = strconv.FormatUint(s.limit, 10)
 	}
+	v := newVeil(p.Scripts.Options)
 	if s.play != nil {
-		if err := s.play.operations(p); err != nil {
+		if err := s.play.operations(p, v); err != nil {
 			return nil, err
 		}
 	} else {
 		if s.list.first > 0 {
 			p.Scripts.Options["first"] = strconv.Itoa(s.list.first)
 		}
-		s.list.operations(p)
+		s.list.operations(p, v)
 	}
+	v.Close()
 	if s.limit > 0 && p.LoadModel() == "closed" {
 		return p, count(p, s.limit)
 	}
@@ -75,7 +75,7 @@ func count(p *plan.Plan, limit uint64) error {
 }
 
 // operations adds an operation for each tag.
-func (a *ammo) operations(p *plan.Plan) {
+func (a *ammo) operations(p *plan.Plan, v *veil) {
 	texts, names := map[string]*strings.Builder{}, []string{}
 	counts := map[string]int{}
 	for i := range a.shots {
@@ -87,7 +87,7 @@ func (a *ammo) operations(p *plan.Plan) {
 			texts[name] = &strings.Builder{}
 			names = append(names, name)
 		}
-		texts[name].WriteString(a.shots[i].encode(i))
+		texts[name].WriteString(a.shots[i].encode(i, v))
 		counts[name]++
 	}
 	for _, tag := range names {
@@ -113,7 +113,7 @@ func unused(p *plan.Plan, name string) string {
 }
 
 // operations adds an operation for each scenario.
-func (b *playbook) operations(p *plan.Plan) error {
+func (b *playbook) operations(p *plan.Plan, v *veil) error {
 	var order []string
 	weights := make([]float64, len(b.scenarios))
 	for _, k := range b.order {
@@ -121,14 +121,11 @@ func (b *playbook) operations(p *plan.Plan) error {
 		weights[k]++
 	}
 	p.Scripts.Options["order"] = strings.Join(order, " ")
-	p.Scripts.Options["host"], p.Scripts.Options["sources"] = b.host, b.sources
+	p.Scripts.Options["host"], p.Scripts.Options["sources"] = b.host, v.Text(b.sources)
 	for i := range b.scenarios {
-		text, err := json.Marshal(&b.scenarios[i])
-		if err != nil {
-			return err
-		}
+		text := asJSON(&b.scenarios[i])
 		p.Operations = append(p.Operations, plan.Operation{Name: unused(p, endpoints.Name(b.scenarios[i].Name)),
-			Weight: weights[i], Script: string(text)})
+			Weight: weights[i], Script: v.Text(text)})
 	}
 	return nil
 }

@@ -162,8 +162,8 @@ func (r *requests) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// The scripts do what wrk's own examples show: a fixed request, one made anew, an answer that is used, a pause, several
-// requests at once, functions of setup, and a thread that stops.
+// The scripts do what wrk's own examples show: a fixed request, one for each call, an answer that is used, a pause,
+// several requests at once, functions of setup, and a thread that stops.
 var scripts = map[string]string{
 	"post":    `wrk.method = "POST" wrk.body = "a=1&b=2" wrk.headers["Content-Type"] = "text/x"`,
 	"counter": `n = 0 function request() n = n + 1 wrk.headers["X-N"] = n return wrk.format(nil, "/" .. n) end`,

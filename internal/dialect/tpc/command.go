@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,6 +28,8 @@ import (
 // Benchmark is what the commands of a benchmark have in common.
 type Benchmark struct {
 	Name  string // of the commands' group, the form of reports, and the language of scripts
+	Title string // as people write it
+	Texts command.Texts
 	Notes string // name of the table with the constants of the load
 	// More are guarantees that systems don't give, in addition to those that all benchmarks want.
 	More map[protocol.Flavor][]string
@@ -328,15 +329,4 @@ func Conditions(run *record.Run, l units.Language, names []string) cell.Table {
 		t.Foot = []string{say("%d of %d conditions hold", hold, checked-skipped)}
 	}
 	return t
-}
-
-// Isolation checks the name of an isolation level.
-func Isolation(level string) error {
-	known := []string{"auto", "default", "read committed", "repeatable read", "serializable"}
-	for _, k := range known {
-		if level == k {
-			return nil
-		}
-	}
-	return fmt.Errorf("isolation %q: use %s", level, strings.Join(known, ", "))
 }

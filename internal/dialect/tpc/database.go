@@ -104,6 +104,26 @@ func (f Facts) Int(name string) int64 {
 	return n
 }
 
+// Known returns the constants of loaded data. It fails if the database has none, or if they are those of another
+// version of the data, which is the fact FactVersion.
+func (b *Benchmark) Known(ctx context.Context, d *Database, version string) (Facts, error) {
+	facts, err := d.ReadFacts(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case facts == nil:
+		return nil, exitcode.Usage(fmt.Errorf("the database has no table %s, so brunt didn't load it; load it with brunt %s "+
+			"load", b.Notes, b.Name))
+	case facts[FactVersion] != version:
+		return nil, exitcode.Usage(fmt.Errorf("the data was loaded by another version of brunt (population %q, this one has "+
+			"%s); drop it, and load it again", facts[FactVersion], version))
+	}
+	return facts, nil
+}
+
+// FactVersion is the name of the fact that says which version of a benchmark's data was loaded.
+const FactVersion = "population"
+
 // notesTable is the table of notes: names and values. The names of facts begin with "fact/", those of the journal of a
 // load with "load/".
 func (d *Database) notesTable() *Table {

@@ -65,7 +65,7 @@ func (d *Database) Load(ctx context.Context, tables []Table, o LoadOptions) ([]R
 		done.Tables = append(done.Tables, more.Tables...)
 	}
 	if err != nil {
-		return nil, usage(err)
+		return nil, usersError(err)
 	}
 	if err := d.finish(ctx, tables, &o); err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func (d *Database) Load(ctx context.Context, tables []Table, o LoadOptions) ([]R
 	return out, nil
 }
 
-// usage marks errors about another load's journal as the user's.
-func usage(err error) error {
+// usersError marks errors about another load's journal as the user's.
+func usersError(err error) error {
 	if c, ok := errors.AsType[*fill.CheckpointError](err); ok {
 		return exitcode.Usage(fmt.Errorf("%w; or drop its tables first", c))
 	}

@@ -1,6 +1,6 @@
 // Package tpc has what the benchmarks of the Transaction Processing Performance Council share: tables as their
 // specifications describe them, for each system that understands SQL; loading them in parallel so that a load that was
-// killed goes on; constants that are stored beside the data; conditions that the data must satisfy; and sessions that
+// killed goes on; constants that are stored with the data; conditions that the data must satisfy; and sessions that
 // execute transactions statement by statement. The benchmarks are in packages tpcb and tpcc.
 package tpc
 

@@ -97,9 +97,8 @@ const notesTable = "brunt_tpcb"
 
 const version = "1"
 
-// The facts that are stored beside the data.
+// The facts that are stored with the data.
 const (
-	factVersion  = "population"
 	factSeed     = "seed"
 	factBranches = "branches"
 	factAccounts = "accounts a branch"
@@ -137,7 +136,7 @@ func Load(ctx context.Context, d *tpc.Database, l Loading) ([]tpc.Result, error)
 	each := accountsOfBranch / l.Shrink
 	return d.Load(ctx, population(l.Seed, l.Branches, each), tpc.LoadOptions{
 		Name: "all", Whole: true, Seed: l.Seed, Sessions: l.Sessions, Progress: l.Progress, Print: "the data",
-		Facts: tpc.Facts{factVersion: version, factSeed: strconv.FormatUint(l.Seed, 10), factBranches: itoa(l.Branches),
+		Facts: tpc.Facts{tpc.FactVersion: version, factSeed: strconv.FormatUint(l.Seed, 10), factBranches: itoa(l.Branches),
 			factAccounts: itoa(each)},
 	})
 }
@@ -151,16 +150,9 @@ type Data struct {
 
 // Read reads the constants of the data, and checks that it is complete and as these constants say.
 func Read(ctx context.Context, db *tpc.Database) (*Data, error) {
-	facts, err := db.ReadFacts(ctx)
-	switch {
-	case err != nil:
+	facts, err := benchmark.Known(ctx, db, version)
+	if err != nil {
 		return nil, err
-	case facts == nil:
-		return nil, exitcode.Usage(fmt.Errorf("the database has no table %s, so brunt didn't load it; load it with brunt tpcb "+
-			"load", notesTable))
-	case facts[factVersion] != version:
-		return nil, exitcode.Usage(fmt.Errorf("the data was loaded by another version of brunt (population %q, this one has "+
-			"%s); drop it, and load it again", facts[factVersion], version))
 	}
 	if _, begun := facts.Ranges(); len(begun) > 0 {
 		return nil, exitcode.Usage(fmt.Errorf("the load didn't end; complete it with the same brunt tpcb load"))

@@ -22,7 +22,7 @@ const limit = 2 * time.Second
 func writeReport(w io.Writer, run *record.Run, o report.Options) error {
 	f := &figures{run: run, language: o.Language}
 	out := []cell.Table{f.head(), f.shares(), tpc.Conditions(run, o.Language, conditionNames())}
-	out = append(out, tpc.GapsTable(o.Language, run.Extra[extraSystem], run.Extra[extraLacks])...)
+	out = append(out, tpc.GapsTable(o.Language, run.Extra[tpc.ExtraSystem], run.Extra[tpc.ExtraLacks])...)
 	return cell.WriteText(w, o.Look(), out...)
 }
 
@@ -55,10 +55,10 @@ func find(run *record.Run) *record.Operation {
 func (f *figures) variant() string {
 	run := f.run
 	var differs []string
-	if run.Extra[extraOpen] == "yes" {
+	if run.Extra[tpc.ExtraOpen] == "yes" {
 		differs = append(differs, f.say("an open load at a fixed rate"))
 	}
-	if run.Extra[extraShrunk] == "yes" {
+	if run.Extra[tpc.ExtraShrunk] == "yes" {
 		differs = append(differs, f.say("with fewer accounts"))
 	}
 	return strings.Join(differs, ", ")
@@ -106,7 +106,7 @@ func (f *figures) head() cell.Table {
 	add(f.say("history"), cell.Count(uint64(rate*historyOfBranch)),
 		f.say("rows of 30 days of eight hours, for which there must be room"))
 	add(f.say("sessions"), cell.Text(run.Extra[extraSessions]), "")
-	add(f.say("isolation"), cell.Text(run.Extra[extraIsolation]), f.say("on %s", run.Extra[extraSystem]))
+	add(f.say("isolation"), cell.Text(run.Extra[tpc.ExtraIsolation]), f.say("on %s", run.Extra[tpc.ExtraSystem]))
 	tpc.VerdictRows(&t, run, f.language)
 	return t
 }

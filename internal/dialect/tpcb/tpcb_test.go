@@ -16,9 +16,9 @@ import (
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
-	_ "brunt/internal/protocol/all"
 	"brunt/internal/record"
 	"brunt/internal/server/schema/fill"
+	"brunt/test/databases"
 	"brunt/test/testserver"
 )
 
@@ -28,26 +28,10 @@ func init() { script.Register(Language{Now: time.Now}) }
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// system starts a server and returns a plan for it.
+// system returns a plan for a server of a protocol.
 func system(t *testing.T, name string) *plan.Plan {
 	t.Helper()
-	p := &plan.Plan{Name: "tpcb", Target: plan.Target{Protocol: name}}
-	var s *testserver.Server
-	switch name {
-	case "sqlite":
-		p.Target.Addresses = []string{filepath.Join(t.TempDir(), "tpcb.db")}
-		p.Target.Options = map[string]string{"synchronous": "off"}
-		return p
-	case "pg":
-		s = servers.Postgres(t)
-	case "mysql":
-		s = servers.MariaDB(t)
-	case "iproto":
-		s = testserver.Tarantool(t)
-	}
-	p.Target.Addresses, p.Target.User, p.Target.Password, p.Target.Database = []string{s.Addr}, s.User, s.Password,
-		s.Database
-	return p
+	return databases.Plan(t, &servers, name, "tpcb")
 }
 
 func open(t *testing.T, p *plan.Plan) *tpc.Database {
@@ -86,7 +70,7 @@ func execute(p *plan.Plan, args ...string) (out, errs string, err error) {
 // After a load, all conditions hold, and the database holds what the record counts. Changes break each condition.
 func TestEffects(t *testing.T) {
 	testserver.SkipQuick(t)
-	for _, name := range []string{"sqlite", "pg", "mysql", "iproto"} {
+	for _, name := range databases.Protocols {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			p := system(t, name)

@@ -3,7 +3,6 @@ package tpcc
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"brunt/internal/dialect/tpc"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
-	_ "brunt/internal/protocol/all"
+	"brunt/test/databases"
 	"brunt/test/testserver"
 )
 
@@ -19,26 +18,10 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// system starts a server and returns a plan for it, with a database of its own where the server has several.
+// system returns a plan for a server of a protocol.
 func system(t *testing.T, name string) *plan.Plan {
 	t.Helper()
-	p := &plan.Plan{Name: "tpcc", Target: plan.Target{Protocol: name}}
-	var s *testserver.Server
-	switch name {
-	case "sqlite":
-		p.Target.Addresses = []string{filepath.Join(t.TempDir(), "tpcc.db")}
-		p.Target.Options = map[string]string{"synchronous": "off"}
-		return p
-	case "pg":
-		s = servers.Postgres(t)
-	case "mysql":
-		s = servers.MariaDB(t)
-	case "iproto":
-		s = testserver.Tarantool(t)
-	}
-	p.Target.Addresses, p.Target.User, p.Target.Password, p.Target.Database = []string{s.Addr}, s.User, s.Password,
-		s.Database
-	return p
+	return databases.Plan(t, &servers, name, "tpcc")
 }
 
 func open(t *testing.T, p *plan.Plan) *tpc.Database {
@@ -83,12 +66,10 @@ func loaded(t *testing.T, p *plan.Plan, warehouses int64) *tpc.Database {
 	return d
 }
 
-var systems = []string{"sqlite", "pg", "mysql", "iproto"}
-
 // All twelve conditions hold on fresh data, and each is broken by the change that it is about.
 func TestConditions(t *testing.T) {
 	testserver.SkipQuick(t)
-	for _, name := range systems {
+	for _, name := range databases.Protocols {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			d := loaded(t, system(t, name), 2)

@@ -20,9 +20,8 @@ const notesTable = "brunt_tpcc"
 // version is the version of the population. It changes whenever the same seed gives other rows.
 const version = "1"
 
-// The facts that are stored beside the data.
+// The facts that are stored with the data.
 const (
-	factVersion    = "population"
 	factSeed       = "seed"
 	factWarehouses = "warehouses"
 	factItems      = "items"
@@ -63,7 +62,7 @@ func (l *Loading) check() error {
 }
 
 func (l *Loading) facts() tpc.Facts {
-	return tpc.Facts{factVersion: version, factSeed: strconv.FormatUint(l.Seed, 10),
+	return tpc.Facts{tpc.FactVersion: version, factSeed: strconv.FormatUint(l.Seed, 10),
 		factWarehouses: itoa(l.Warehouses), factItems: itoa(l.Items), factCustomers: itoa(l.Customers),
 		factLastNameC: itoa(loadConstant(l.Seed))}
 }
@@ -131,16 +130,9 @@ func (d *Data) Fresh() bool { return d.Sent == 0 }
 // Read reads the constants of the data, and checks that it is complete and as these constants say, as far as a few
 // queries can tell. Errors say what to do.
 func Read(ctx context.Context, db *tpc.Database) (*Data, error) {
-	facts, err := db.ReadFacts(ctx)
-	switch {
-	case err != nil:
+	facts, err := benchmark.Known(ctx, db, version)
+	if err != nil {
 		return nil, err
-	case facts == nil:
-		return nil, exitcode.Usage(fmt.Errorf("the database has no table %s, so that nobody knows with which constants its "+
-			"data was loaded; load it with brunt tpcc load", notesTable))
-	case facts[factVersion] != version:
-		return nil, exitcode.Usage(fmt.Errorf("the data was loaded by another version of brunt (population %q, this one has "+
-			"%s); drop it, and load it again", facts[factVersion], version))
 	}
 	seed, err := strconv.ParseUint(facts[factSeed], 10, 64)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/server/schema/fill"
+	"brunt/test/databases"
 	"brunt/test/testserver"
 )
 
@@ -144,7 +145,7 @@ func execute(p *plan.Plan, args ...string) (string, string, error) {
 // supplied them, orders that were rolled back left nothing, and the conditions hold.
 func TestEffects(t *testing.T) {
 	testserver.SkipQuick(t)
-	for _, name := range systems {
+	for _, name := range databases.Protocols {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			p := system(t, name)

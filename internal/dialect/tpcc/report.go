@@ -76,7 +76,7 @@ func (f *figures) perMinute() float64 {
 
 func (f *figures) tables() []cell.Table {
 	out := []cell.Table{f.head(), f.transactions(), f.shares(), tpc.Conditions(f.run, f.language, conditionNames())}
-	return append(out, tpc.GapsTable(f.language, f.run.Extra[extraSystem], f.run.Extra[extraLacks])...)
+	return append(out, tpc.GapsTable(f.language, f.run.Extra[tpc.ExtraSystem], f.run.Extra[tpc.ExtraLacks])...)
 }
 
 func (f *figures) say(english string, args ...any) string {
@@ -94,12 +94,12 @@ func conditionNames() (names []string) {
 func (f *figures) variant() string {
 	var differs []string
 	switch {
-	case f.run.Extra[extraOpen] == "yes":
+	case f.run.Extra[tpc.ExtraOpen] == "yes":
 		differs = append(differs, f.say("an open load at a fixed rate, without keying and think times"))
 	case !f.think:
 		differs = append(differs, f.say("without keying and think times"))
 	}
-	if f.run.Extra[extraShrunk] == "yes" {
+	if f.run.Extra[tpc.ExtraShrunk] == "yes" {
 		differs = append(differs, f.say("with fewer items and customers"))
 	}
 	return strings.Join(differs, ", ")
@@ -153,7 +153,7 @@ func (f *figures) head() cell.Table {
 		note = f.say("shorter than the 120 minutes of the specification")
 	}
 	add(f.say("interval"), cell.Figure(float64(f.run.DurationNs), "ns"), note)
-	add(f.say("isolation"), cell.Text(f.run.Extra[extraIsolation]), f.say("on %s", f.run.Extra[extraSystem]))
+	add(f.say("isolation"), cell.Text(f.run.Extra[tpc.ExtraIsolation]), f.say("on %s", f.run.Extra[tpc.ExtraSystem]))
 	tpc.VerdictRows(&t, f.run, f.language)
 	return t
 }

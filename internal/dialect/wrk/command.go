@@ -50,11 +50,8 @@ func Tool() dialect.Tool {
 }
 
 func newCommand(s *command.Env, program string) *cobra.Command {
-	texts := command.Texts{Files: helpFiles, Folder: "help"}
-	cmd := texts.New(program, nil, func(_ *cobra.Command, args []string) error { return execute(s, program, args) })
-	cmd.DisableFlagParsing = true
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { usage(cmd.OutOrStdout(), program) })
-	return command.HasPlan(cmd)
+	return httpload.NewCommand(command.Texts{Files: helpFiles, Folder: "help"}, program,
+		func(w io.Writer) { usage(w, program) }, func(args []string) error { return execute(s, program, args) })
 }
 
 // usage writes the usage.
@@ -116,18 +113,10 @@ func execute(s *command.Env, program string, args []string) error {
 	if program == "wrk2" {
 		s.Flags["rate"] = "-R"
 	}
-	e := &execution{o: o, replacing: replacing, quiet: own.Quiet || replacing}
-	l := &loadtest.Test{
-		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
-		Options: runner.Options{NoSetup: true, Recording: runner.Recording{Extra: map[string]string{"dialect": program}}},
-		Record:  own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks,
-		Beyond: []string{program + "'s report: brunt run prints its own"},
-	}
-	err = l.Perform(s.Out, s.Err)
-	if c, ok := errors.AsType[*exitcode.Error](err); ok && replacing && c.Err != nil {
-		return exitcode.With(exitUsage, c.Err)
-	}
-	return err
+	e := &execution{o: o}
+	l := &httpload.Load{Tool: program, Plan: p, Own: own, Replacing: replacing, Hooks: e.hooks,
+		Code: func(int) int { return exitUsage }}
+	return l.Perform(s)
 }
 
 // refused returns the error of a command line that can't be carried out.
@@ -147,8 +136,7 @@ func code(err error, replacing bool) error {
 
 // execution is a load that prints what wrk prints.
 type execution struct {
-	o                *Options
-	replacing, quiet bool
+	o *Options
 
 	outputs   *loadtest.Outputs
 	program   *Program // nil without a script
@@ -167,16 +155,12 @@ type execution struct {
 
 var _ measure.Sink = (*execution)(nil)
 
-func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
+func (e *execution) hooks(out *loadtest.Outputs) runner.Hooks {
 	e.outputs = out
 	e.service, e.response, e.failed, e.failedR = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(),
 		measure.NewHistogram()
 	e.requests = NewStats()
-	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Ready: e.ready, Result: e.result, Exit: e.exit}
-	if !e.quiet {
-		v.Notice = loadtest.Notices(out)
-	}
-	return v, nil
+	return runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Ready: e.ready, Result: e.result}
 }
 
 // attach is called with the compiled plan.
@@ -263,8 +247,7 @@ func (e *execution) outcome() *Outcome {
 }
 
 // result prints the report.
-func (e *execution) result(run *record.Run, dir string) error {
-	err := loadtest.Drain(e.outputs.Out)
+func (e *execution) result(*record.Run, string) error {
 	o := e.outcome()
 	text := ""
 	if e.o.Program == "wrk2" {
@@ -272,15 +255,9 @@ func (e *execution) result(run *record.Run, dir string) error {
 	} else {
 		text = e.o.Report(o)
 	}
-	_, werr := io.WriteString(e.outputs.Out, text)
+	_, err := io.WriteString(e.outputs.Out, text)
 	if e.program != nil {
-		werr = errors.Join(werr, e.program.Done(o))
+		err = errors.Join(err, e.program.Done(o))
 	}
-	if !e.quiet {
-		httpload.Tell(e.outputs, run, dir)
-	}
-	return errors.Join(err, werr)
+	return err
 }
-
-// exit returns the error for the exit code. wrk's is always 0.
-func (e *execution) exit(run *record.Run) error { return httpload.Exit(run, e.replacing) }

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/dialect/httpload"
+	"brunt/internal/plan/script"
 )
 
 // Options are the options of a command line.
@@ -132,7 +134,7 @@ func (o *Options) check() error {
 	}
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("invalid URL: %s%w", o.URL, silent{})
+		return fmt.Errorf("invalid URL: %s%w", secret.Text(o.URL), silent{})
 	}
 	if u, err = endpoints.ParseURL(o.URL); err != nil {
 		return fmt.Errorf("invalid URL: %w%w", err, silent{})
@@ -164,14 +166,18 @@ func (o *Options) check() error {
 // seconds is a duration as wrk prints that of a load.
 func seconds(d time.Duration) string { return timeUnitsS.format(float64(d/time.Second), 0) }
 
-// scriptOptions are the options of the language for a plan.
-func (o *Options) scriptOptions() map[string]string {
-	out := map[string]string{"url": o.URL, "threads": strconv.Itoa(o.Threads), "file": o.Script}
+// scriptOptions are the options of the language for a plan, and the script, whose secrets are options of their own.
+func (o *Options) scriptOptions() (options map[string]string, text string) {
+	options = map[string]string{"threads": strconv.Itoa(o.Threads), "file": o.Script}
+	v := script.NewVeil(options)
+	options["url"] = v.Text(o.URL)
 	for i, h := range o.Headers {
-		out[fmt.Sprintf("header%d", i+1)] = h[0] + ": " + h[1]
+		options[fmt.Sprintf("header%d", i+1)] = h[0] + ": " + v.Value(h[0], h[1])
 	}
 	for i, a := range o.Args[1:] {
-		out[fmt.Sprintf("arg%d", i+1)] = a
+		options[fmt.Sprintf("arg%d", i+1)] = v.Text(a)
 	}
-	return out
+	text = v.Text(o.Text)
+	v.Close()
+	return options, text
 }

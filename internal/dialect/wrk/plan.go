@@ -25,8 +25,9 @@ func (o *Options) Plan() (*plan.Plan, error) {
 	if o.Script == "" {
 		endpoints.AddOperation(p, endpoints.Title(&request, false), 1, []endpoints.Request{request}, nil, plan.Pick{})
 	} else {
-		p.Scripts = plan.Scripts{Language: Language{}.Name(), Options: o.scriptOptions()}
-		p.Operations = []plan.Operation{{Name: endpoints.Name(o.Script), Weight: 1, Script: o.Text}}
+		options, text := o.scriptOptions()
+		p.Scripts = plan.Scripts{Language: Language{}.Name(), Options: options}
+		p.Operations = []plan.Operation{{Name: endpoints.Name(o.Script), Weight: 1, Script: text}}
 	}
 	phase := plan.Phase{Name: o.Program, Kind: plan.Closed, Duration: o.Duration}
 	if o.Rate > 0 {

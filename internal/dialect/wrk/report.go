@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"brunt/internal/base/secret"
 )
 
 // Outcome is what wrk prints about a load.
@@ -25,7 +27,7 @@ func (e *Errors) socket() bool { return e.Connect+e.Read+e.Write+e.Timeout > 0 }
 // Header returns the lines at the beginning.
 func (o *Options) Header() string {
 	return fmt.Sprintf("Running %s test @ %s\n  %d threads and %d connections\n",
-		seconds(o.Duration), o.URL, o.Threads, o.Asked)
+		seconds(o.Duration), secret.Text(o.URL), o.Threads, o.Asked)
 }
 
 // Report returns wrk's report.

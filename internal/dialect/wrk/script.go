@@ -22,7 +22,7 @@ import (
 )
 
 // Language is the language of wrk's scripts in plans: Lua (5.1, by gopher-lua). Its options are the command line: url,
-// threads, file, header1 … and arg1 …
+// threads, file, header1 …, arg1 …, and secrets
 type Language struct{}
 
 var _ script.Language = Language{}
@@ -35,12 +35,14 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 	if len(s.Operations) != 1 {
 		return nil, fmt.Errorf("a plan has one script of wrk, not %d", len(s.Operations))
 	}
-	op := &s.Operations[0]
-	p := &Program{Out: os.Stderr, world: &world{file: "script", text: op.Text, patience: patience}, threads: 1}
+	unveil := s.Unveil()
+	text := unveil(s.Operations[0].Text)
+	p := &Program{Out: os.Stderr, world: &world{file: "script", text: text, patience: patience, seed: s.Seed}, threads: 1}
 	w := p.world
 	w.out = writerFunc(func(b []byte) (int, error) { return p.Out.Write(b) })
 	var err error
-	if w.url, err = endpoints.ParseURL(s.Options["url"]); err != nil {
+	address := unveil(s.Options["url"])
+	if w.url, err = endpoints.ParseURL(address); err != nil {
 		return nil, fmt.Errorf("option url: %w", err)
 	}
 	if file := s.Options["file"]; file != "" {
@@ -53,17 +55,17 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 	}
 	for i := 1; s.Options[fmt.Sprint("header", i)] != ""; i++ {
 		name, value, _ := strings.Cut(s.Options[fmt.Sprint("header", i)], ": ")
-		w.headers = append(w.headers, [2]string{name, value})
+		w.headers = append(w.headers, [2]string{name, unveil(value)})
 	}
-	w.args = []string{s.Options["url"]}
+	w.args = []string{address}
 	for i := 1; ; i++ {
 		arg, ok := s.Options[fmt.Sprint("arg", i)]
 		if !ok {
 			break
 		}
-		w.args = append(w.args, arg)
+		w.args = append(w.args, unveil(arg))
 	}
-	if _, err := parse.Parse(strings.NewReader(op.Text), w.file); err != nil {
+	if _, err := parse.Parse(strings.NewReader(text), w.file); err != nil {
 		return nil, syntax(err)
 	}
 	return p, nil

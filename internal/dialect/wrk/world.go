@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/url"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"brunt/internal/load/gen"
 )
 
 // patience is how long a function of a script may run.
@@ -27,6 +30,7 @@ type world struct {
 	args       []string
 	out        io.Writer
 	patience   time.Duration
+	seed       uint64
 
 	main    *thread
 	threads []*thread
@@ -43,7 +47,7 @@ type thread struct {
 	stopped atomic.Bool
 
 	request, response, delay *lua.LFunction
-	fixed                    []byte // the request, if it isn't made anew each time
+	fixed                    []byte // the request, if it isn't made again each time
 	batch                    int    // how many requests it holds
 
 	watch *time.Timer // ends calls that don't return
@@ -216,6 +220,7 @@ func (t *thread) libraries() {
 	}
 	l.SetGlobal("print", l.NewFunction(func(l *lua.LState) int { write(l, 1, "\t", "\n"); return 0 }))
 	t.formatting()
+	t.randomness()
 	io := l.GetGlobal("io")
 	l.SetField(io, "write", l.NewFunction(func(l *lua.LState) int { write(l, 1, "", ""); return 0 }))
 	stdout := l.NewTable()
@@ -234,6 +239,34 @@ func (t *thread) libraries() {
 	}
 	t.types()
 	t.table()
+}
+
+// randomness makes math.random a function of the plan's seed and of the thread, until the script calls math.randomseed.
+// Its last number is included, unlike in gopher-lua.
+func (t *thread) randomness() {
+	library := t.state.GetGlobal("math")
+	numbers := gen.NewStream(t.world.seed, "wrk", "math.random").At(uint64(t.number + 1))
+	t.state.SetField(library, "random", t.state.NewFunction(func(l *lua.LState) int {
+		low, high := int64(1), int64(0)
+		switch l.GetTop() {
+		case 0:
+			l.Push(lua.LNumber(numbers.Float64()))
+			return 1
+		case 1:
+			high = l.CheckInt64(1)
+		default:
+			low, high = l.CheckInt64(1), l.CheckInt64(2)
+		}
+		if low > high {
+			l.ArgError(l.GetTop(), "interval is empty")
+		}
+		l.Push(lua.LNumber(numbers.Between(low, high)))
+		return 1
+	}))
+	t.state.SetField(library, "randomseed", t.state.NewFunction(func(l *lua.LState) int {
+		numbers = gen.NewStream(math.Float64bits(float64(l.CheckNumber(1))), "wrk", "math.randomseed").At(0)
+		return 0
+	}))
 }
 
 // formatting makes string.format print objects as tostring does, as LuaJIT's does.

@@ -49,8 +49,10 @@ func benchmarkBalance(b *testing.B, o *balance.Options) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cfg := engine.FleetConfig{Workload: work, Nodes: protocol.NewNodes(targets, 0), Sessions: 48, Pipeline: 1, Loops: 1,
-		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(1, len(targets))}
+	cfg := engine.FleetConfig{
+		Workload: work, Sessions: 48, Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(1, len(targets)),
+		Where: engine.Where{Nodes: protocol.NewNodes(targets, 0)}, ForLoops: engine.ForLoops{Pipeline: 1, Loops: 1},
+	}
 	if o != nil {
 		if cfg.RequestsBy, err = balance.NewBalancer(*o, cfg.Nodes); err != nil {
 			b.Fatal(err)

@@ -57,8 +57,7 @@ func newBalancedFleet(t *testing.T, codec bool, servers, members int, p *plan.Pl
 	}
 	h.nodes = protocol.NewNodes(targets[:members], servers-members)
 	h.cfg = engine.FleetConfig{
-		Workload: w, Driver: echo.Driver{}, Nodes: h.nodes, Sessions: 4, Pipeline: 1,
-		OperationTimeout: 10 * time.Second, ConnectTimeout: 5 * time.Second,
+		Workload: w, Driver: echo.Driver{}, Sessions: 4, OperationTimeout: 10 * time.Second,
 		Collector: measure.NewCollector(len(w.Operations), servers), Clock: engine.NewClock(time.Now()),
 		OnError: func(e engine.ErrorEvent) {
 			if e.Operation >= 0 {
@@ -67,7 +66,8 @@ func newBalancedFleet(t *testing.T, codec bool, servers, members int, p *plan.Pl
 					h.late.Add(1)
 				}
 			}
-		},
+		}, Where: engine.Where{Nodes: h.nodes}, Dialing: engine.Dialing{ConnectTimeout: 5 * time.Second},
+		ForLoops: engine.ForLoops{Pipeline: 1},
 	}
 	if o != nil {
 		if h.cfg.RequestsBy, err = balance.NewBalancer(*o, h.nodes); err != nil {

@@ -42,8 +42,8 @@ func plain(t testing.TB, cfg engine.FleetConfig) (*loop.Fleet, *measure.Collecto
 
 func TestRequestsAllocateNothing(t *testing.T) {
 	const n = 100_000
-	for _, c := range []engine.FleetConfig{{Pipeline: 1}, {Pipeline: 8}} {
-		c.Sessions = 8
+	for _, pipeline := range []int{1, 8} {
+		c := engine.FleetConfig{Sessions: 8, ForLoops: engine.ForLoops{Pipeline: pipeline}}
 		f, collector := plain(t, c)
 		run := func(first, operations uint64) {
 			if _, err := f.Run(context.Background(), nil, schedule.Stage{First: first, Operations: operations}); err != nil {
@@ -86,8 +86,9 @@ func threadCPU(b *testing.B, threads []int) (ns int64) {
 // BenchmarkClosed reports the CPU of the loop's thread for a round trip to an echo server in the
 // same process.
 func BenchmarkClosed(b *testing.B) {
-	for _, c := range []engine.FleetConfig{{Sessions: 1, Pipeline: 1}, {Sessions: 16, Pipeline: 1},
-		{Sessions: 50, Pipeline: 1}, {Sessions: 50, Pipeline: 16}} {
+	one, deep := engine.ForLoops{Pipeline: 1}, engine.ForLoops{Pipeline: 16}
+	for _, c := range []engine.FleetConfig{{Sessions: 1, ForLoops: one}, {Sessions: 16, ForLoops: one},
+		{Sessions: 50, ForLoops: one}, {Sessions: 50, ForLoops: deep}} {
 		b.Run(fmt.Sprintf("sessions=%d/pipeline=%d", c.Sessions, c.Pipeline), func(b *testing.B) {
 			f, _ := plain(b, c)
 			before := threadCPU(b, f.Threads())
@@ -105,7 +106,7 @@ func BenchmarkClosed(b *testing.B) {
 // arrival.
 func BenchmarkOpen(b *testing.B) {
 	for _, rate := range []float64{1_000, 10_000, 50_000} {
-		for _, c := range []engine.FleetConfig{{}, {TimingTolerance: 200 * time.Microsecond}} {
+		for _, c := range []engine.FleetConfig{{}, {ForLoops: engine.ForLoops{TimingTolerance: 200 * time.Microsecond}}} {
 			b.Run(fmt.Sprintf("rate=%g/tolerance=%v", rate, c.TimingTolerance), func(b *testing.B) {
 				benchmarkOpen(b, rate, c)
 			})

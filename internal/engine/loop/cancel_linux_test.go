@@ -23,49 +23,56 @@ import (
 
 // muffler is a proxy that forwards requests and, while it is on, withholds the answers.
 type muffler struct {
-	net.Listener
-	server string
-	on     atomic.Bool
-	all    sync.WaitGroup
+	address string
+	on      atomic.Bool
 }
 
 func newMuffler(t *testing.T, server string) *muffler {
+	t.Helper()
+	m := &muffler{}
+	m.address = proxy(t, server, func(server, client net.Conn) {
+		buffer := make([]byte, 32<<10)
+		for {
+			n, err := server.Read(buffer)
+			if !m.on.Load() {
+				client.Write(buffer[:n])
+			}
+			if err != nil {
+				return
+			}
+		}
+	}, func(server, client net.Conn) { io.Copy(server, client) })
+	return m
+}
+
+// proxy returns the address of a proxy whose connections are served by two functions, one for each direction. Both
+// connections are closed when one of them returns.
+func proxy(t *testing.T, server string, answers, requests func(server, client net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &muffler{Listener: l, server: server}
-	m.all.Go(func() {
+	var all sync.WaitGroup
+	all.Go(func() {
 		for {
 			client, err := l.Accept()
 			if err != nil {
 				return
 			}
-			m.all.Go(func() { m.relay(client) })
+			all.Go(func() {
+				defer client.Close()
+				server, err := net.Dial("tcp", server)
+				if err != nil {
+					return
+				}
+				all.Go(func() { requests(server, client); server.Close() })
+				answers(server, client)
+			})
 		}
 	})
-	t.Cleanup(func() { l.Close(); m.all.Wait() })
-	return m
-}
-
-func (m *muffler) relay(client net.Conn) {
-	defer client.Close()
-	server, err := net.Dial("tcp", m.server)
-	if err != nil {
-		return
-	}
-	m.all.Go(func() { io.Copy(server, client); server.Close() })
-	buffer := make([]byte, 32<<10)
-	for {
-		n, err := server.Read(buffer)
-		if !m.on.Load() {
-			client.Write(buffer[:n])
-		}
-		if err != nil {
-			return
-		}
-	}
+	t.Cleanup(func() { l.Close(); all.Wait() })
+	return l.Addr().String()
 }
 
 // connect returns the connected sessions of a configuration, on event loops or as goroutines, until the test ends.
@@ -159,11 +166,70 @@ func TestTimeoutCancelsTheStatement(t *testing.T) {
 		})
 }
 
+// late is a proxy that holds what the clients of its beginning send, once it is armed, until a request to cancel has
+// been executed by the server.
+type late struct {
+	armed   atomic.Bool
+	cancels atomic.Int64
+	passed  chan struct{} // has an element for each request to cancel
+}
+
+// requests passes on what a client sends. The code of a CancelRequest is in "Message Formats" of PostgreSQL's manual.
+func (l *late) requests(server, client net.Conn) {
+	const cancelRequest = "\x04\xd2\x16\x2e"
+	hold, buffer := !l.armed.Load(), make([]byte, 32<<10)
+	for first := true; ; first = false {
+		n, err := client.Read(buffer)
+		if err != nil {
+			return
+		}
+		if hold && l.armed.Load() {
+			<-l.passed
+			hold = false
+		}
+		server.Write(buffer[:n])
+		if first && n >= 8 && string(buffer[4:8]) == cancelRequest {
+			io.Copy(io.Discard, client) // it ends after the server, which closes the connection after the signal
+			l.cancels.Add(1)
+			l.passed <- struct{}{}
+			return
+		}
+	}
+}
+
+// A server that hasn't begun a statement takes no notice of a request to cancel it, and is asked again.
+func TestStatementsThatBeginLateAreCancelled(t *testing.T) {
+	s := servers.Postgres(t)
+	p := &plan.Plan{Seed: 5,
+		Operations: []plan.Operation{{Name: "sleep", Weight: 1, Steps: []plan.Step{statement("SELECT pg_sleep(2000)")}}}}
+	l := &late{passed: make(chan struct{}, 1000)}
+	target := protocol.Target{User: s.User, Password: s.Password, Database: s.Database, Address: proxy(t, s.Addr,
+		func(server, client net.Conn) { io.Copy(client, server) }, l.requests)}
+	onTiers(t, postgres.New(), p, target, engine.FleetConfig{Sessions: 1, OperationTimeout: 50 * time.Millisecond},
+		schedule.Stage{Operations: 1}, func() { l.armed.Store(true) }, func(t *testing.T, total *measure.Account) {
+			if o := total.Operations[0]; o.Errors[protocol.Timeout] != 1 {
+				t.Errorf("errors %v of %d, want a timeout", o.Errors, o.Done)
+			}
+			for end := time.Now().Add(time.Minute); l.cancels.Load() < 2; time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("the server was asked %d times to cancel", l.cancels.Load())
+				}
+			}
+			awaitAnswer(t, s, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' "+
+				"AND query LIKE '%pg_sleep(2000)%' AND pid <> pg_backend_pid()", "0")
+			l.cancels.Store(0)
+			l.armed.Store(false)
+			for len(l.passed) > 0 {
+				<-l.passed
+			}
+		})
+}
+
 // Updates that the server has applied but answers late are counted as failures with an unknown outcome.
 func TestLateUpdatesAreOfUnknownOutcome(t *testing.T) {
 	s := servers.Postgres(t)
 	m := newMuffler(t, s.Addr)
-	target := protocol.Target{Address: m.Addr().String(), User: s.User, Password: s.Password, Database: s.Database,
+	target := protocol.Target{Address: m.address, User: s.User, Password: s.Password, Database: s.Database,
 		ConnectTimeout: 5 * time.Second}
 	ask(t, s, "DROP TABLE IF EXISTS applied; CREATE TABLE applied (n int); INSERT INTO applied VALUES (0) RETURNING n")
 	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{

@@ -47,8 +47,8 @@ func TestCodecThatLosesItsPlace(t *testing.T) {
 		}
 		collector := measure.NewCollector(1, 1)
 		f, err := loop.NewFleet(engine.FleetConfig{
-			Workload: w, Targets: []protocol.Target{{Address: s.Address()}}, Clock: engine.NewClock(time.Now()),
-			Collector: collector,
+			Workload: w, Clock: engine.NewClock(time.Now()), Collector: collector,
+			Where: engine.Where{Targets: []protocol.Target{{Address: s.Address()}}},
 		}, lost{consumed: consumed})
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -70,12 +71,15 @@ func closeSocket(fd int, codec protocol.Codec) {
 	unix.Close(fd)
 }
 
+// sentInPart reports whether a request was written in part, after which no other message can be sent.
+func (s *session) sentInPart() bool { return s.outPos < len(s.out) && s.outPos > 0 }
+
 // hangUp closes a session's socket. A request that was written in part stays incomplete.
 func (l *loop) hangUp(s *session) {
 	if !s.up {
 		return
 	}
-	if s.outPos < len(s.out) && s.outPos > 0 {
+	if s.sentInPart() {
 		unix.Close(s.fd)
 	} else {
 		closeSocket(s.fd, s.codec)
@@ -202,25 +206,43 @@ func (l *loop) abandon() {
 	}
 }
 
-// cancelWithin limits the time for cancelling a request on the server when its session is given up.
-const cancelWithin = 2 * time.Second
-
-// cancel asks the server to cancel the request of a session that is about to be given up.
+// cancel makes the server stop what it does for a session that is about to be given up. The session closes its socket;
+// a duplicate of it tells when the server has ended the connection.
 func (l *loop) cancel(s *session) {
 	if s.cancel == nil || !s.up || s.outstanding == 0 {
 		return
 	}
+	fd := -1 // no file is free, or the socket can't be left alone: the server is asked once
+	if l.io.poller.remove(s.fd) == nil {
+		var err error
+		if fd, err = unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 0); err != nil {
+			fd = -1
+		}
+	}
+	if fd >= 0 && s.sentInPart() {
+		_ = unix.Shutdown(fd, unix.SHUT_WR) // an error means that the connection has ended
+	}
 	f, cancel := l.fleet, s.cancel
-	f.dialers.Go(func() {
-		ctx, done := context.WithTimeout(context.Background(), cancelWithin)
-		defer done()
+	f.dialers.Go(func() { f.abandon(fd, cancel) })
+}
+
+// abandon asks the server to stop the work for a connection that was given up, of which fd is a duplicate, or -1.
+func (f *Fleet) abandon(fd int, cancel func(context.Context)) {
+	ctx, done := context.WithTimeout(context.Background(), protocol.Abandoning)
+	defer done()
+	ask := func(ctx context.Context) {
 		select {
 		case f.dialing <- struct{}{}:
 			defer func() { <-f.dialing }()
 			cancel(ctx)
 		case <-ctx.Done():
 		}
-	})
+	}
+	if fd < 0 {
+		ask(ctx)
+		return
+	}
+	protocol.Abandon(ctx, os.NewFile(uintptr(fd), ""), ask)
 }
 
 // dial starts a goroutine that connects a session. It tries until it succeeds or the fleet is closed.

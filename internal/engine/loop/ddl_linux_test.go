@@ -81,7 +81,9 @@ func TestTablesChangeUnderLoad(t *testing.T) {
 	}}
 	c := &changer{t: t, driver: postgres.New(), target: target,
 		statement: "ALTER TABLE changing ALTER COLUMN note TYPE varchar(%d)"}
-	onTiers(t, postgres.New(), p, target, engine.FleetConfig{Sessions: 3, OperationTimeout: 30 * time.Second, Retries: 50},
+	onTiers(t, postgres.New(), p, target, engine.FleetConfig{
+		Sessions: 3, OperationTimeout: 30 * time.Second, Retrying: engine.Retrying{Retries: 50},
+	},
 		schedule.Stage{Operations: 3000}, c.begin,
 		func(t *testing.T, total *measure.Account) {
 			c.end()
@@ -111,7 +113,9 @@ func TestOneChangeNeedsNoRetries(t *testing.T) {
 		column++
 		ask(t, s, fmt.Sprintf("ALTER TABLE once ADD COLUMN c%d int; SELECT 1", column))
 	}
-	onTiers(t, postgres.New(), p, target, engine.FleetConfig{Sessions: 2, OperationTimeout: 30 * time.Second, Pipeline: 4},
+	onTiers(t, postgres.New(), p, target, engine.FleetConfig{
+		Sessions: 2, OperationTimeout: 30 * time.Second, ForLoops: engine.ForLoops{Pipeline: 4},
+	},
 		schedule.Stage{Operations: 400}, change,
 		func(t *testing.T, total *measure.Account) {
 			if o := &total.Operations[0]; o.Failed() > 0 || o.Done != 400 || o.Missing < 100 || o.Missing > 300 {

@@ -148,15 +148,15 @@ func TestConnectionsEndedWhileIdleFailNothing(t *testing.T) {
 				}
 				t.Run(tier, func(t *testing.T) {
 					cfg := engine.FleetConfig{
-						Workload: w, Driver: e.driver, Targets: []protocol.Target{e.target}, Sessions: sessions, Pipeline: 1,
-						OperationTimeout: time.Minute, ConnectTimeout: time.Minute,
+						Workload: w, Driver: e.driver, Sessions: sessions, OperationTimeout: time.Minute,
 						Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(1, 1),
 						OnError: func(e engine.ErrorEvent) {
 							// The server also ends connections that a session is only making; no request was sent on those.
 							if e.Operation >= 0 || e.Failure.Class != protocol.Connect {
 								t.Errorf("%+v", e)
 							}
-						},
+						}, Where: engine.Where{Targets: []protocol.Target{e.target}},
+						Dialing: engine.Dialing{ConnectTimeout: time.Minute}, ForLoops: engine.ForLoops{Pipeline: 1},
 					}
 					fleet := connect(t, &cfg, codec, tier == "loops")
 					next := uint64(0)

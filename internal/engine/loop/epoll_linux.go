@@ -83,6 +83,9 @@ func (p *poller) add(fd, slot int, generation int32) error {
 	return unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &e)
 }
 
+// remove takes a socket out of the set. Closing it does so, too, unless it has duplicates.
+func (p *poller) remove(fd int) error { return unix.EpollCtl(p.set, unix.EPOLL_CTL_DEL, fd, nil) }
+
 // sleep sleeps for ns. Neither answers nor the wakeup end it. It may end early.
 func (p *poller) sleep(ns int64) {
 	p.timeout = unix.NsecToTimespec(ns)

@@ -19,7 +19,9 @@ import (
 
 func TestTimeout(t *testing.T) {
 	for _, pipeline := range []int{1, 4} {
-		b := newBench(t, options{config: engine.FleetConfig{OperationTimeout: 40 * time.Millisecond, Pipeline: pipeline}})
+		b := newBench(t, options{config: engine.FleetConfig{
+			OperationTimeout: 40 * time.Millisecond, ForLoops: engine.ForLoops{Pipeline: pipeline},
+		}})
 		b.servers[0].Pause()
 		b.run(schedule.Stage{Operations: 4})
 		o := b.total().Operations[0]
@@ -40,7 +42,9 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestAddressDiesAndReturns(t *testing.T) {
-	b := newBench(t, options{servers: make([]echo.Config, 2), config: engine.FleetConfig{Sessions: 6, Loops: 2}})
+	b := newBench(t, options{servers: make([]echo.Config, 2), config: engine.FleetConfig{
+		Sessions: 6, ForLoops: engine.ForLoops{Loops: 2},
+	}})
 	ctx, cancel := context.WithCancel(context.Background())
 	var back atomic.Int32
 	b.watcher.onReconnect = func() {
@@ -136,7 +140,9 @@ func TestRetries(t *testing.T) {
 		s.mu.Unlock()
 		b := newBench(t, options{
 			servers: []echo.Config{{Answer: s.answer}},
-			config:  engine.FleetConfig{Sessions: 2, Retries: 2, Pipeline: pipeline},
+			config: engine.FleetConfig{
+				Sessions: 2, Retrying: engine.Retrying{Retries: 2}, ForLoops: engine.ForLoops{Pipeline: pipeline},
+			},
 		})
 		b.run(schedule.Stage{Operations: 40})
 		o := b.total().Operations[0]
@@ -190,7 +196,9 @@ func TestTransactionCarriesValues(t *testing.T) {
 		mu.Unlock()
 		b := newBench(t, options{
 			plan: transaction(), servers: []echo.Config{{Answer: answer}},
-			config: engine.FleetConfig{Sessions: 3, Retries: 3, Pipeline: 8},
+			config: engine.FleetConfig{
+				Sessions: 3, Retrying: engine.Retrying{Retries: 3}, ForLoops: engine.ForLoops{Pipeline: 8},
+			},
 		})
 		if open {
 			b.run(openStage(t, 500, 200*time.Millisecond))
@@ -215,7 +223,7 @@ func TestStalledWritesGoOn(t *testing.T) {
 	b := newBench(t, options{
 		servers: []echo.Config{{Answer: x.add, ReadBuffer: 32 << 10}},
 		target:  map[string]string{"sndbuf": "32768"},
-		config:  engine.FleetConfig{Pipeline: 4096},
+		config:  engine.FleetConfig{ForLoops: engine.ForLoops{Pipeline: 4096}},
 	})
 	b.servers[0].Pause()
 	b.watcher.onStall = func() { b.servers[0].Resume() }
@@ -230,7 +238,7 @@ func TestTornAnswers(t *testing.T) {
 	for _, piece := range []int{1, 7, 63, 65} {
 		b := newBench(t, options{
 			servers: []echo.Config{{Piece: piece}, {Piece: piece}},
-			config:  engine.FleetConfig{Sessions: 4, Pipeline: 4},
+			config:  engine.FleetConfig{Sessions: 4, ForLoops: engine.ForLoops{Pipeline: 4}},
 		})
 		b.run(schedule.Stage{Operations: 400})
 		b.run(openStage(t, 1000, 100*time.Millisecond))
@@ -288,7 +296,9 @@ func TestRequestsThatCannotBeEncoded(t *testing.T) {
 		})
 	}
 	for _, pipeline := range []int{1, 4} {
-		b := newBench(t, options{convert: odd, config: engine.FleetConfig{Sessions: 2, Pipeline: pipeline}})
+		b := newBench(t, options{convert: odd, config: engine.FleetConfig{
+			Sessions: 2, ForLoops: engine.ForLoops{Pipeline: pipeline},
+		}})
 		b.run(schedule.Stage{Operations: 50})
 		b.run(openStage(t, 1000, 50*time.Millisecond))
 		o := b.total().Operations[0]

@@ -105,10 +105,11 @@ func fates(t *testing.T, codec bool, seed uint64) {
 	defer s.Close()
 	r := rand.New(rand.NewPCG(seed, 2))
 	config := engine.FleetConfig{
-		Sessions: 1 + r.IntN(6), Pipeline: 1, Retries: r.IntN(3), Loops: 1 + r.IntN(2),
-		OperationTimeout: time.Duration(5+r.IntN(40)) * time.Millisecond,
-		OutageWait:       r.IntN(2) == 0, DropLate: r.IntN(2) == 0,
-		DropAfter: time.Duration(r.IntN(3)) * 5 * time.Millisecond,
+		Sessions: 1 + r.IntN(6), OperationTimeout: time.Duration(5+r.IntN(40)) * time.Millisecond,
+		Retrying: engine.Retrying{Retries: r.IntN(3)},
+		Lateness: engine.Lateness{OutageWait: r.IntN(2) == 0, DropLate: r.IntN(2) == 0,
+			DropAfter: time.Duration(r.IntN(3)) * 5 * time.Millisecond},
+		ForLoops: engine.ForLoops{Pipeline: 1, Loops: 1 + r.IntN(2)},
 	}
 	if codec {
 		config.Pipeline += r.IntN(3)

@@ -112,8 +112,9 @@ func TestLargeAnswers(t *testing.T) {
 		p := large{lengths: []uint32{0, 3 << 20, 1, 70_000, 256<<10 - 4, 256 << 10, 1 << 20, 100}, told: told}
 		collector := measure.NewCollector(1, 1)
 		f, err := loop.NewFleet(engine.FleetConfig{
-			Workload: w, Targets: []protocol.Target{{Address: l.Addr().String()}}, Sessions: 3, Pipeline: 3,
-			Clock: engine.NewClock(time.Now()), Collector: collector,
+			Workload: w, Sessions: 3, Clock: engine.NewClock(time.Now()), Collector: collector,
+			Where:    engine.Where{Targets: []protocol.Target{{Address: l.Addr().String()}}},
+			ForLoops: engine.ForLoops{Pipeline: 3},
 		}, p)
 		if err != nil {
 			t.Fatal(err)

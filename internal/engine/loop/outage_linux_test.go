@@ -165,7 +165,7 @@ func TestFailuresAreChargedToRealAddresses(t *testing.T) {
 		c.Show(1)
 		fleet, cfg := newFleet(t, codec, s.Address(), engine.FleetConfig{
 			Sessions: 2, Collector: c,
-			Nodes: protocol.NewNodes([]protocol.Target{{Address: s.Address()}}, spare),
+			Where: engine.Where{Nodes: protocol.NewNodes([]protocol.Target{{Address: s.Address()}}, spare)},
 		}, o)
 		if err := fleet.Connect(t.Context()); err != nil {
 			t.Fatal(err)
@@ -195,7 +195,9 @@ func TestPatientClientsWait(t *testing.T) {
 				time.AfterFunc(300*time.Millisecond, func() { back <- s.Return() })
 			}
 		}}
-		fleet, cfg := newFleet(t, codec, s.Address(), engine.FleetConfig{Sessions: sessions, OutageWait: true}, o)
+		fleet, cfg := newFleet(t, codec, s.Address(), engine.FleetConfig{
+			Sessions: sessions, Lateness: engine.Lateness{OutageWait: true},
+		}, o)
 		if err := fleet.Connect(t.Context()); err != nil {
 			t.Fatal(err)
 		}

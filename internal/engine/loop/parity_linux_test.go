@@ -231,7 +231,7 @@ func parities(t *testing.T) map[string]parity {
 		"think": {plan: paused(time.Millisecond), servers: one, config: engine.FleetConfig{Sessions: 6},
 			stages: []schedule.Stage{closedStage(60)}, shows: requests},
 		"drop": {plan: single(), servers: []func(*match) echo.Config{withholding(func(int64) bool { return true })},
-			config: engine.FleetConfig{Sessions: 3, DropLate: true},
+			config: engine.FleetConfig{Sessions: 3, Lateness: engine.Lateness{DropLate: true}},
 			stages: []schedule.Stage{openStage(t, 1000, 150*time.Millisecond)},
 			release: func(m *match) {
 				if m.byClass[protocol.Client] == 147 {
@@ -240,34 +240,36 @@ func parities(t *testing.T) map[string]parity {
 			}},
 		"drop after a while": {plan: single(),
 			servers: []func(*match) echo.Config{withholding(func(int64) bool { return true })},
-			config:  engine.FleetConfig{Sessions: 3, DropLate: true, DropAfter: 20 * time.Millisecond},
-			stages:  []schedule.Stage{openStage(t, 1000, 150*time.Millisecond)},
+			config: engine.FleetConfig{
+				Sessions: 3, Lateness: engine.Lateness{DropLate: true, DropAfter: 20 * time.Millisecond},
+			},
+			stages: []schedule.Stage{openStage(t, 1000, 150*time.Millisecond)},
 			release: func(m *match) {
 				if m.byClass[protocol.Client] == 147 {
 					m.goOn()
 				}
 			}},
 		"errors": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Refused, 1, tenth)},
-			config: engine.FleetConfig{Sessions: 4, Retries: 5},
+			config: engine.FleetConfig{Sessions: 4, Retrying: engine.Retrying{Retries: 5}},
 			stages: []schedule.Stage{closedStage(200)}, shows: requests},
 		"retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 2, tenth)},
-			config: engine.FleetConfig{Sessions: 4, Retries: 2},
+			config: engine.FleetConfig{Sessions: 4, Retrying: engine.Retrying{Retries: 2}},
 			stages: []schedule.Stage{closedStage(200), openStage(t, 1000, 100*time.Millisecond)}, shows: requests},
 		"retries after a pause": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 1, tenth)},
-			config: engine.FleetConfig{Sessions: 4, Retries: 1, RetryPause: 3 * time.Millisecond},
+			config: engine.FleetConfig{Sessions: 4, Retrying: engine.Retrying{Retries: 1, RetryPause: 3 * time.Millisecond}},
 			stages: []schedule.Stage{closedStage(100)},
 			shows: func(_ *match, total *measure.Account) string {
 				// The answers to every tenth operation come after a pause of at least 2.4 ms.
 				return fmt.Sprint(total.Operations[0].Response.CountAbove(2_400_000) >= 10)
 			}},
 		"too few retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 3, tenth)},
-			config: engine.FleetConfig{Sessions: 4, Retries: 2},
+			config: engine.FleetConfig{Sessions: 4, Retrying: engine.Retrying{Retries: 2}},
 			stages: []schedule.Stage{closedStage(200)}, shows: requests},
 		"no retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 1, tenth)},
 			config: engine.FleetConfig{Sessions: 4},
 			stages: []schedule.Stage{closedStage(200)}, shows: requests},
 		"fatal errors": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Fatal, 1, tenth)},
-			config: engine.FleetConfig{Sessions: 4, Retries: 2},
+			config: engine.FleetConfig{Sessions: 4, Retrying: engine.Retrying{Retries: 2}},
 			stages: []schedule.Stage{closedStage(100)}, shows: requests},
 		"transactions": {plan: paused(0), servers: []func(*match) echo.Config{plainEcho},
 			config: engine.FleetConfig{Sessions: 4},
@@ -277,9 +279,13 @@ func parities(t *testing.T) map[string]parity {
 			stages: []schedule.Stage{closedStage(100)}, shows: requests},
 		"transactions that are retried": {plan: paused(time.Millisecond),
 			servers: []func(*match) echo.Config{inTransaction(echo.Later, 2)},
-			config:  engine.FleetConfig{Sessions: 4, Retries: 3}, stages: []schedule.Stage{closedStage(100)}, shows: requests},
+			config: engine.FleetConfig{
+				Sessions: 4, Retrying: engine.Retrying{Retries: 3},
+			}, stages: []schedule.Stage{closedStage(100)}, shows: requests},
 		"timeouts while thinking": {plan: paused(400 * time.Millisecond), servers: one,
-			config: engine.FleetConfig{Sessions: 3, OperationTimeout: 100 * time.Millisecond, Retries: 3},
+			config: engine.FleetConfig{
+				Sessions: 3, OperationTimeout: 100 * time.Millisecond, Retrying: engine.Retrying{Retries: 3},
+			},
 			stages: []schedule.Stage{closedStage(6)}, shows: func(m *match, total *measure.Account) string {
 				// For each operation: begin, the first call, and the end of its transaction.
 				return fmt.Sprint(requests(m, total), " of 18, ", total.Operations[0].Errors[protocol.Timeout], " of 6 too late, ",
@@ -300,7 +306,9 @@ func parities(t *testing.T) map[string]parity {
 			shows: func(_ *match, total *measure.Account) string {
 				return fmt.Sprint(total.Addresses[0].Done, total.Addresses[0].Up, total.Addresses[1].Done, total.Addresses[1].Up)
 			}},
-		"policy": {plan: single(), servers: two, config: engine.FleetConfig{Sessions: 8, Balance: weighted},
+		"policy": {plan: single(), servers: two, config: engine.FleetConfig{
+			Sessions: 8, Where: engine.Where{Balance: weighted},
+		},
 			stages: []schedule.Stage{closedStage(50)}, shows: func(_ *match, total *measure.Account) string {
 				return fmt.Sprint(total.Addresses[0].Up, total.Addresses[1].Up)
 			}},
@@ -338,7 +346,9 @@ func TestSoftStopsLetOperationsRetry(t *testing.T) {
 			return true
 		}})
 		defer s.Close()
-		fleet, cfg := newFleet(t, codec, s.Address(), engine.FleetConfig{Sessions: 4, Retries: 1}, &outcomes{})
+		fleet, cfg := newFleet(t, codec, s.Address(), engine.FleetConfig{
+			Sessions: 4, Retrying: engine.Retrying{Retries: 1},
+		}, &outcomes{})
 		if err := fleet.Connect(t.Context()); err != nil {
 			t.Fatal(err)
 		}

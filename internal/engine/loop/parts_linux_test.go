@@ -72,8 +72,10 @@ func TestDeadlinesKeepTheirOrder(t *testing.T) {
 func TestEveryLoopHasSessionsOfEveryAddress(t *testing.T) {
 	for addresses := 1; addresses <= 6; addresses++ {
 		for loops := 1; loops <= 6; loops++ {
-			cfg := engine.FleetConfig{Sessions: addresses * loops * 2, Targets: make([]protocol.Target, addresses),
-				Workload: &workload.Workload{}}
+			cfg := engine.FleetConfig{
+				Sessions: addresses * loops * 2, Workload: &workload.Workload{},
+				Where: engine.Where{Targets: make([]protocol.Target, addresses)},
+			}
 			count := map[[2]int]int{}
 			perLoop := map[int]int{}
 			cfg.Nodes = protocol.NewNodes(cfg.Targets, 0)
@@ -105,8 +107,10 @@ func uneven(session int) int {
 
 // Sessions are assigned to the addresses that the policy chooses, and loops get equal numbers of sessions.
 func TestSessionsFollowThePolicy(t *testing.T) {
-	cfg := engine.FleetConfig{Sessions: 12, Targets: make([]protocol.Target, 3), Balance: uneven,
-		Workload: &workload.Workload{}}
+	cfg := engine.FleetConfig{
+		Sessions: 12, Workload: &workload.Workload{},
+		Where: engine.Where{Targets: make([]protocol.Target, 3), Balance: uneven},
+	}
 	cfg.Nodes = protocol.NewNodes(cfg.Targets, 0)
 	route := cfg.NewRoute()
 	perLoop := map[int]int{}
@@ -131,13 +135,13 @@ func TestFewestLoops(t *testing.T) {
 		want   int
 	}{
 		{engine.FleetConfig{Sessions: 16}, 8, 1},
-		{engine.FleetConfig{Sessions: 16, PeakPerS: 50_000}, 8, 1},
-		{engine.FleetConfig{Sessions: 16, PeakPerS: 120_000}, 8, 3},
-		{engine.FleetConfig{Sessions: 16, PeakPerS: 1e6}, 8, 7},
+		{engine.FleetConfig{Sessions: 16, ForLoops: engine.ForLoops{PeakPerS: 50_000}}, 8, 1},
+		{engine.FleetConfig{Sessions: 16, ForLoops: engine.ForLoops{PeakPerS: 120_000}}, 8, 3},
+		{engine.FleetConfig{Sessions: 16, ForLoops: engine.ForLoops{PeakPerS: 1e6}}, 8, 7},
 		{engine.FleetConfig{Sessions: 2500}, 8, 3},
 		{engine.FleetConfig{Sessions: 2500}, 1, 1},
-		{engine.FleetConfig{Sessions: 2, Loops: 5}, 8, 2},
-		{engine.FleetConfig{Sessions: 20, Loops: 5}, 2, 5},
+		{engine.FleetConfig{Sessions: 2, ForLoops: engine.ForLoops{Loops: 5}}, 8, 2},
+		{engine.FleetConfig{Sessions: 20, ForLoops: engine.ForLoops{Loops: 5}}, 2, 5},
 	} {
 		if got := loopCount(&c.config, c.cores); got != c.want {
 			t.Errorf("%d sessions, %d loops asked for, %d cores: %d loops, want %d", c.config.Sessions, c.config.Loops, c.cores,
@@ -148,8 +152,8 @@ func TestFewestLoops(t *testing.T) {
 
 func TestRetryingEveryFailureIsRefused(t *testing.T) {
 	if _, err := NewFleet(engine.FleetConfig{
-		Targets: make([]protocol.Target, 1), Workload: &workload.Workload{}, Collector: measure.NewCollector(1, 1),
-		RetryErrors: true, Retries: 1,
+		Workload: &workload.Workload{}, Collector: measure.NewCollector(1, 1),
+		Where: engine.Where{Targets: make([]protocol.Target, 1)}, Retrying: engine.Retrying{RetryErrors: true, Retries: 1},
 	}, nil); err == nil || !strings.Contains(err.Error(), "needs the library tier") {
 		t.Errorf("every failure is retried: %v", err)
 	}

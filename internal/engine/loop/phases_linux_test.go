@@ -90,9 +90,10 @@ func driven(t *testing.T, p *plan.Plan, codec bool) *measure.Tally {
 		t.Fatal(err)
 	}
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: echo.Driver{}, Targets: []protocol.Target{{Address: listen(t, echo.Config{}).Address()}},
-		Sessions: 4, OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
+		Workload: w, Driver: echo.Driver{}, Sessions: 4, OperationTimeout: 30 * time.Second,
 		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+		Where:   engine.Where{Targets: []protocol.Target{{Address: listen(t, echo.Config{}).Address()}}},
+		Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second},
 	}
 	fleet := connect(t, &cfg, echo.Driver{}, codec)
 	run := engine.Config{Workload: w, Fleet: fleet, Collector: cfg.Collector, Clock: cfg.Clock}

@@ -38,10 +38,11 @@ func TestReconnect(t *testing.T) {
 		}
 		var dialed atomic.Int64
 		cfg := engine.FleetConfig{
-			Workload: w, Driver: postgres.New(), Targets: []protocol.Target{target}, Sessions: 2, Pipeline: 1,
-			OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second, Reconnect: true,
-			OnDial: func(ns int64) { dialed.Add(1) },
-			Clock:  engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+			Workload: w, Driver: postgres.New(), Sessions: 2, OperationTimeout: 30 * time.Second,
+			Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+			Where:    engine.Where{Targets: []protocol.Target{target}},
+			Dialing:  engine.Dialing{ConnectTimeout: 10 * time.Second, Reconnect: true, OnDial: func(int64) { dialed.Add(1) }},
+			ForLoops: engine.ForLoops{Pipeline: 1},
 		}
 		fleet := connect(t, &cfg, postgres.New(), codec)
 		shape, err := schedule.NewShape([]schedule.Segment{{DurationNs: 2e8, RateFrom: 50, RateTo: 50}}, 0)

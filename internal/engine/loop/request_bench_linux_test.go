@@ -60,8 +60,9 @@ func offline(b *testing.B, sessions, pipeline int) *loop {
 		b.Fatal(err)
 	}
 	f, err := NewFleet(engine.FleetConfig{
-		Workload: work, Targets: []protocol.Target{{Address: ponger(b)}}, Sessions: sessions, Pipeline: pipeline,
-		ClosedOnly: true, Collector: measure.NewCollector(1, 1), Clock: engine.NewClock(time.Now()), Loops: 1,
+		Workload: work, Sessions: sessions, Collector: measure.NewCollector(1, 1), Clock: engine.NewClock(time.Now()),
+		Where:    engine.Where{Targets: []protocol.Target{{Address: ponger(b)}}},
+		ForLoops: engine.ForLoops{Pipeline: pipeline, ClosedOnly: true, Loops: 1},
 	}, redis.New())
 	if err != nil {
 		b.Fatal(err)

@@ -156,9 +156,11 @@ func TestScriptsOnBothTiers(t *testing.T) {
 			whole++
 		}
 		cfg := engine.FleetConfig{
-			Workload: w, Driver: postgres.New(), Targets: []protocol.Target{target}, Sessions: 4, Pipeline: 1, Retries: 3,
-			OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
+			Workload: w, Driver: postgres.New(), Sessions: 4, OperationTimeout: 30 * time.Second,
 			Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+			Where:   engine.Where{Targets: []protocol.Target{target}},
+			Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second}, Retrying: engine.Retrying{Retries: 3},
+			ForLoops: engine.ForLoops{Pipeline: 1},
 		}
 		fleet := connect(t, &cfg, postgres.New(), codec)
 		next, err := fleet.Run(context.Background(), nil, schedule.Stage{StartNs: cfg.Clock.Now(), DurationNs: 600e9})

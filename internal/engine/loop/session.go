@@ -252,10 +252,11 @@ type request struct {
 	began    int64 // the operation's timeout counts from here
 
 	phase phase
-	wrote bool // a part of the current request may have reached the server
-	eager bool // its answer leads to a further request
-	fresh bool // encoded, but not yet accepted by the kernel
-	timed bool // it is in the list of deadlines
+	wrote bool          // a part of the current request may have reached the server
+	eager bool          // its answer leads to a further request
+	fresh bool          // encoded, but not yet accepted by the kernel
+	timed bool          // it is in the list of deadlines
+	move  workload.Move // what Begin said, in startPipeline
 
 	redirects int // how often a server named another one for the request
 	unsent    int // how often its connection ended before anything of it was sent
@@ -264,8 +265,6 @@ type request struct {
 	tag     uint64 // of the current request, if its codec is Tagged
 	wakeAt  int64
 	heapPos int // in the heap of timers, from 1; 0 when not in it
-
-	move workload.Move // what Begin said, in startPipeline
 }
 
 // start resets f for an operation. It has been free since freeAt.

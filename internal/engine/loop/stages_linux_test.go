@@ -35,7 +35,9 @@ func TestClosedSendsEachOperationOnce(t *testing.T) {
 			var x indices
 			b := newBench(t, options{
 				servers: []echo.Config{{Answer: x.add}},
-				config:  engine.FleetConfig{Sessions: c.sessions, Loops: c.loops, Pipeline: c.pipeline},
+				config: engine.FleetConfig{
+					Sessions: c.sessions, ForLoops: engine.ForLoops{Loops: c.loops, Pipeline: c.pipeline},
+				},
 			})
 			if b.fleet.Loops() != c.loops {
 				t.Fatalf("%d loops, want %d", b.fleet.Loops(), c.loops)
@@ -75,7 +77,9 @@ func TestClosedStopsByTheClock(t *testing.T) {
 }
 
 func TestClosedUsesAsManySessionsAsAsked(t *testing.T) {
-	b := newBench(t, options{servers: make([]echo.Config, 4), config: engine.FleetConfig{Sessions: 8, Loops: 2}})
+	b := newBench(t, options{servers: make([]echo.Config, 4), config: engine.FleetConfig{
+		Sessions: 8, ForLoops: engine.ForLoops{Loops: 2},
+	}})
 	b.run(schedule.Stage{Operations: 100, Sessions: 2})
 	for _, s := range b.watcher.samples {
 		if s.Address > 1 {
@@ -119,9 +123,11 @@ func TestOpenSendsEachArrivalOnceInOrder(t *testing.T) {
 		{name: "one session", sessions: 1, loops: 1},
 		{name: "many sessions", sessions: 16, loops: 1},
 		{name: "three loops", sessions: 9, loops: 3},
-		{name: "coalesced", sessions: 16, loops: 1, config: engine.FleetConfig{TimingTolerance: time.Millisecond}},
+		{name: "coalesced", sessions: 16, loops: 1, config: engine.FleetConfig{
+			ForLoops: engine.ForLoops{TimingTolerance: time.Millisecond},
+		}},
 		{name: "spinning", sessions: 4, loops: 1, config: engine.FleetConfig{Spin: 50 * time.Microsecond}},
-		{name: "pipelined", sessions: 1, loops: 1, config: engine.FleetConfig{Pipeline: 8}},
+		{name: "pipelined", sessions: 1, loops: 1, config: engine.FleetConfig{ForLoops: engine.ForLoops{Pipeline: 8}}},
 		{name: "poisson", sessions: 4, loops: 2, process: schedule.Poisson},
 		{name: "without epoll_pwait2", sessions: 4, loops: 1, prepare: (*loop.Fleet).WithoutPwait2},
 	} {
@@ -166,7 +172,9 @@ func TestOpenSendsEachArrivalOnceInOrder(t *testing.T) {
 
 func TestOpenOnOneMachineOfThree(t *testing.T) {
 	var x indices
-	b := newBench(t, options{servers: []echo.Config{{Answer: x.add}}, config: engine.FleetConfig{Sessions: 4, Loops: 2}})
+	b := newBench(t, options{servers: []echo.Config{{Answer: x.add}}, config: engine.FleetConfig{
+		Sessions: 4, ForLoops: engine.ForLoops{Loops: 2},
+	}})
 	stage := openStage(t, 3000, 200*time.Millisecond)
 	stage.Part = schedule.Part{Of: 3, Takes: []uint64{2}}
 	if next := b.run(stage); next != 600 {
@@ -251,7 +259,9 @@ func TestOwnLagBeginsWhereTheSessionBecameFree(t *testing.T) {
 
 func TestLateArrivalsAreDropped(t *testing.T) {
 	for _, after := range []time.Duration{0, 20 * time.Millisecond} {
-		b := newBench(t, options{config: engine.FleetConfig{Sessions: 1, DropLate: true, DropAfter: after}})
+		b := newBench(t, options{config: engine.FleetConfig{
+			Sessions: 1, Lateness: engine.Lateness{DropLate: true, DropAfter: after},
+		}})
 		b.servers[0].Pause()
 		b.watcher.onDrop = func(total uint64) {
 			if total == 199 {
@@ -285,7 +295,9 @@ func TestArrivalsAreGivenUpAfterTheStage(t *testing.T) {
 func TestCancelLosesNothing(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		var x indices
-		b := newBench(t, options{servers: []echo.Config{{Answer: x.add}}, config: engine.FleetConfig{Sessions: 4, Loops: 2}})
+		b := newBench(t, options{servers: []echo.Config{{Answer: x.add}}, config: engine.FleetConfig{
+			Sessions: 4, ForLoops: engine.ForLoops{Loops: 2},
+		}})
 		stage := schedule.Stage{}
 		if open {
 			stage = openStage(t, 5000, time.Hour)
@@ -364,7 +376,7 @@ func TestClosedLoadsSayWhenSessionsWereReady(t *testing.T) {
 
 func TestTimingSaysWhatIsUsed(t *testing.T) {
 	for closedOnly, want := range map[bool]string{false: "SO_TIMESTAMPNS", true: "when it is read"} {
-		b := newBench(t, options{config: engine.FleetConfig{ClosedOnly: closedOnly}})
+		b := newBench(t, options{config: engine.FleetConfig{ForLoops: engine.ForLoops{ClosedOnly: closedOnly}}})
 		b.run(schedule.Stage{Operations: 1})
 		if got := b.fleet.Timing().String(); !strings.Contains(got, want) ||
 			strings.Contains(got, "SO_TIMESTAMPNS") == closedOnly {

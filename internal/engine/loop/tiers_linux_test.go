@@ -34,9 +34,10 @@ func onTier(t *testing.T, p *plan.Plan, target protocol.Target, d protocol.Codec
 		t.Fatal(err)
 	}
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: d, Targets: []protocol.Target{target}, Sessions: 4, Pipeline: 1, Retries: 100,
-		OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
-		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+		Workload: w, Driver: d, Sessions: 4, OperationTimeout: 30 * time.Second, Clock: engine.NewClock(time.Now()),
+		Collector: measure.NewCollector(len(w.Operations), 1), Where: engine.Where{Targets: []protocol.Target{target}},
+		Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second}, Retrying: engine.Retrying{Retries: 100},
+		ForLoops: engine.ForLoops{Pipeline: 1},
 	}
 	if why, ok := d.Takes(target, &w.Program); codec && !ok {
 		t.Fatal(why)

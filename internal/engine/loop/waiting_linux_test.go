@@ -67,10 +67,13 @@ func TestSessionsWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := engine.FleetConfig{Workload: w, Driver: postgres.New(), Sessions: 4, Pipeline: 1,
-			Targets:          []protocol.Target{{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}},
-			OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
-			Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1)}
+		cfg := engine.FleetConfig{
+			Workload: w, Driver: postgres.New(), Sessions: 4, OperationTimeout: 30 * time.Second,
+			Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+			Where: engine.Where{Targets: []protocol.Target{
+				{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}}},
+			Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second}, ForLoops: engine.ForLoops{Pipeline: 1},
+		}
 		fleet := connect(t, &cfg, postgres.New(), codec)
 		stage := schedule.Stage{StartNs: cfg.Clock.Now(), DurationNs: 600e9}
 		if _, err := fleet.Run(context.Background(), nil, stage); err != nil {

@@ -20,6 +20,8 @@ type fake struct {
 	answer func(ctx context.Context, address string, req *protocol.Request, args []gen.Value, reply *protocol.Reply)
 	refuse func(address string) bool
 
+	lingers chan struct{} // of all connections; see protocol.Lingering
+
 	mu    sync.Mutex
 	seen  []string // requests in order of arrival
 	dials atomic.Int64
@@ -54,6 +56,8 @@ func (c *fakeConn) Do(ctx context.Context, req *protocol.Request, args []gen.Val
 }
 
 func (c *fakeConn) Close() error { return nil }
+
+func (c *fakeConn) Lingers() <-chan struct{} { return c.f.lingers }
 
 // one returns an operation with one request and one integer parameter.
 func one(name string) plan.Operation {
@@ -113,14 +117,13 @@ func newBench(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench {
 	}
 	s := p.Settings
 	b.pool, err = NewPool(engine.FleetConfig{
-		Workload: w, Driver: f, Targets: targets, Sessions: s.Sessions, Collector: c, Clock: clock,
-		OnError: func(e engine.ErrorEvent) {
+		Workload: w, Driver: f, Sessions: s.Sessions, Collector: c, Clock: clock, OnError: func(e engine.ErrorEvent) {
 			b.mu.Lock()
 			b.seen = append(b.seen, e)
 			b.mu.Unlock()
-		},
-		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout, Retries: s.Retries,
-		DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter,
+		}, OperationTimeout: s.OperationTimeout, Where: engine.Where{Targets: targets},
+		Dialing: engine.Dialing{ConnectTimeout: s.ConnectTimeout}, Retrying: engine.Retrying{Retries: s.Retries},
+		Lateness: engine.Lateness{DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -266,7 +266,7 @@ func (c *many) close(address int) {
 	if l.conn == nil {
 		return
 	}
-	l.conn.Close()
+	c.session.pool.close(l.conn)
 	l.conn = nil
 	c.reach.Remove(address)
 	p := c.session.pool

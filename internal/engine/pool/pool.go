@@ -48,6 +48,8 @@ type Pool struct {
 	closed  atomic.Int64 // connections that the server has closed since arrivals last waited
 	growAt  atomic.Int64 // no further session is connected before this time, on the run's clock
 	lostAt  atomic.Int64 // when a working session was lost, on the run's clock
+
+	lingering sync.WaitGroup // what closed connections still do
 }
 
 var (
@@ -143,6 +145,15 @@ func (p *Pool) spread() bool { return p.route.Balancer() != nil && !p.route.Driv
 func (p *Pool) Close() {
 	for _, s := range p.sessions {
 		s.hangUp()
+	}
+	p.lingering.Wait()
+}
+
+// close closes a connection. Close waits until the server has been asked to stop what it does for it.
+func (p *Pool) close(c protocol.Conn) {
+	c.Close()
+	if lingers := protocol.Lingers(c); lingers != nil {
+		p.lingering.Go(func() { <-lingers })
 	}
 }
 

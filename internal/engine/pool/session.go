@@ -91,7 +91,7 @@ func (s *session) hangUp() {
 	if s.conn == nil {
 		return
 	}
-	s.conn.Close()
+	s.pool.close(s.conn)
 	s.conn = nil
 	s.pool.refusing[s.address].Store(false)
 	s.pool.connect(s.address, -1)

@@ -201,3 +201,19 @@ func TestClosedLoadsSayWhenSessionsWereReady(t *testing.T) {
 		}
 	}
 }
+
+// The end of a load waits until servers have been asked to stop what they do for connections that failed.
+func TestCloseWaitsForWhatLingers(t *testing.T) {
+	f := &fake{lingers: make(chan struct{})}
+	p := &Pool{}
+	p.close(&fakeConn{f: f})
+	closed := make(chan struct{})
+	go func() { p.Close(); close(closed) }()
+	select {
+	case <-closed:
+		t.Error("it didn't wait")
+	default:
+	}
+	close(f.lingers)
+	<-closed
+}

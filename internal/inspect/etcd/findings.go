@@ -24,12 +24,15 @@ const (
 	FindDefrag        = "defrag"
 	FindCompaction    = "compaction"
 	FindErrors        = "request-errors"
+	FindBigValue      = "big-value"
+	FindSnapshot      = "snapshot"
+	FindPeers         = "peer-rtt"
 )
 
 // The thresholds of the findings.
 const (
 	slowFsyncNs     = 10e6  // mean
-	slowCommitNs    = 100e6 // etcd commits every 100 ms, beside requests
+	slowCommitNs    = 100e6 // etcd commits every 100 ms, independently of requests
 	leastFsyncs     = 20
 	followerTimes   = 3 // as much as the other members
 	starvedThreads  = 1 // that wait for a core
@@ -44,6 +47,10 @@ const (
 	compactionShare = 0.1
 	errorsShare     = 0.01
 	leastErrors     = 5
+	bigValueB       = 100_000
+	slowPeerNs      = 10e6
+	fsyncsOfPut     = 4
+	largeB          = 100 << 20 // of a database, from which reading it as a whole costs
 )
 
 // caseFile holds what findings are derived from, and the findings.
@@ -56,7 +63,8 @@ type caseFile struct {
 
 func judge(i *Inspector, out *record.Inspection, operations []inspect.Operation) {
 	c := &caseFile{members: i.members, load: &out.Windows[0], operations: operations}
-	for _, rule := range []func(*caseFile){disks, ranges, leases, watchers, leader, space, maintenance, failures} {
+	for _, rule := range []func(*caseFile){maintenance, snapshots, disks, peers, ranges, values, leases,
+		watchers, leader, space, failures} {
 		rule(c)
 	}
 	inspect.Rank(c.findings)
@@ -117,6 +125,8 @@ func mean(v map[string]float64, name string) (ns, n float64) {
 const (
 	fsync  = "etcd_disk_wal_fsync_duration_seconds"
 	commit = "etcd_disk_backend_commit_duration_seconds"
+
+	roundTrip = "etcd_network_peer_round_trip_time_seconds"
 )
 
 // disks finds members that write slowly: because of the disk, or because they don't get a core.
@@ -179,11 +189,67 @@ func ranges(c *caseFile) {
 	}
 	calls := c.method("Range").Calls
 	sent := c.sum("etcd_network_client_grpc_sent_bytes_total")
-	if found || calls < 1 || sent/calls < bigAnswerB || c.events() >= calls {
+	if found || calls < 1 || sent/calls < bigAnswerB || c.events() >= calls || c.method("Snapshot").Calls > 0 {
 		return
 	}
 	c.add(FindRange, record.Serious, subject("Range", c.method("Range").Operations), message.New("find.etcd.range.server",
 		message.Bytes("size", sent/calls), message.Count("n", uint64(calls))), message.New("find.etcd.range.advice"))
+}
+
+// values finds large values that are written: each is in the log of every member, and again in the database.
+func values(c *caseFile) {
+	puts := c.method("Put").Calls
+	received := c.sum("etcd_network_client_grpc_received_bytes_total")
+	if puts < leastPuts || received/puts < bigValueB {
+		return
+	}
+	c.add(FindBigValue, record.Serious, subject("Put", c.method("Put").Operations), message.New("find.etcd.value",
+		message.Bytes("size", received/puts), message.Count("n", uint64(puts))), message.New("find.etcd.value.advice"))
+}
+
+// peers finds members that are far from each other: a write waits for a round trip to the nearer half of them. What
+// members say of round trips is a mean that begins at zero and takes some minutes to rise; if writes take much longer
+// than fsync, a part of it is enough.
+func peers(c *caseFile) {
+	var worst *member
+	trip, flushed, queue := 0.0, 0.0, 0.0
+	for _, m := range c.members {
+		v := c.figures(m)
+		sync, _ := mean(v, fsync)
+		if t, _ := mean(v, roundTrip); t > trip {
+			worst, trip = m, t
+		}
+		flushed, queue = max(flushed, sync), max(queue, m.queue)
+	}
+	took := c.method("Put").MeanNs
+	slow := took >= 2*slowPeerNs && took >= fsyncsOfPut*flushed && queue < starvedThreads
+	if worst == nil || c.puts() < leastPuts || trip < flushed || trip < slowPeerNs && (!slow || trip < slowPeerNs/5) {
+		return
+	}
+	evidence := message.New("find.etcd.peers", message.Ns("trip", trip))
+	if slow {
+		evidence = message.New("find.etcd.peers.put", message.Ns("trip", trip), message.Ns("took", took),
+			message.Ns("fsync", flushed))
+	}
+	c.add(FindPeers, record.Serious, worst.target.Address, evidence, message.New("find.etcd.peers.advice"))
+}
+
+// snapshots finds snapshots that were taken during the load: each reads the whole database.
+func snapshots(c *caseFile) {
+	n := c.method("Snapshot").Calls
+	if n < 1 {
+		return
+	}
+	size := 0.0
+	for _, m := range c.members {
+		size = max(size, c.figures(m)["etcd_mvcc_db_total_size_in_bytes"])
+	}
+	severity := record.Minor
+	if n*size >= largeB {
+		severity = record.Serious
+	}
+	c.add(FindSnapshot, severity, "Snapshot", message.New("find.etcd.snapshot", message.Count("n", uint64(n)),
+		message.Bytes("size", size)), message.New("find.etcd.snapshot.advice"))
 }
 
 func (c *caseFile) events() float64 { return c.sum("etcd_debugging_mvcc_events_total") }

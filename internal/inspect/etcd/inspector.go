@@ -14,8 +14,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -205,24 +203,10 @@ func (m *member) begin(ctx context.Context) error {
 		return err
 	}
 	if found := process.Find([]string{m.target.Address}); len(found) > 0 {
-		m.pid, m.began, m.queuedNs = found[0].PID, time.Now(), queued(found[0].PID)
+		m.pid, m.began = found[0].PID, time.Now()
+		_, m.queuedNs = process.Scheduled(m.pid, true)
 	}
 	return nil
-}
-
-// queued returns how long the threads of a process have waited for a core: the second number of each thread's
-// schedstat (proc(5)).
-func queued(pid int) (ns float64) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		var on, waited float64
-		if err == nil {
-			_, _ = fmt.Sscan(string(text), &on, &waited)
-		}
-		ns += waited
-	}
-	return ns
 }
 
 // expand adds the other members of the cluster.
@@ -304,7 +288,8 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	i.Mark(last)
 	for _, m := range i.members {
 		if took := time.Since(m.began); m.pid != 0 && took > 0 {
-			m.queue = max(queued(m.pid)-m.queuedNs, 0) / float64(took)
+			_, queued := process.Scheduled(m.pid, true)
+			m.queue = max(queued-m.queuedNs, 0) / float64(took)
 		}
 	}
 	i.readAlarms(ctx)

@@ -20,7 +20,9 @@ const (
 var gauges = [...]string{"etcd_mvcc_db_total_size_in_bytes", "etcd_mvcc_db_total_size_in_use_in_bytes",
 	"etcd_server_quota_backend_bytes", "etcd_server_has_leader", "etcd_server_is_leader", "go_goroutines",
 	"process_start_time_seconds", "process_resident_memory_bytes", "etcd_debugging_mvcc_watcher_total",
-	"etcd_debugging_mvcc_keys_total", "etcd_server_proposals_pending"}
+	"etcd_debugging_mvcc_keys_total", "etcd_server_proposals_pending",
+	// Two values a minute: what matters is their mean since the start.
+	roundTrip + "_sum", roundTrip + "_count"}
 
 // figures are the counters that are kept.
 var figures = [...]string{"etcd_disk_wal_fsync_duration_seconds_sum", "etcd_disk_wal_fsync_duration_seconds_count",

@@ -1,8 +1,11 @@
 package etcd
 
 import (
+	"bufio"
 	"encoding/base64"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/test/testserver"
@@ -41,22 +45,38 @@ func (d *driver) list(prefix string) {
 	d.do("/v3/kv/range", fmt.Sprintf(`{"key":%q,"range_end":%q}`, b64(prefix), b64(prefix+"~")))
 }
 
+// watched opens watches of one key, waits until all are there, and puts it some times.
+func (d *driver) watched(watches, puts int) {
+	var all []*http.Response
+	for range watches {
+		body := fmt.Sprintf(`{"create_request":{"key":%q}}`, b64("watched"))
+		answer, err := d.m.client.Post(d.m.base()+"/v3/watch", "application/json", strings.NewReader(body))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		all = append(all, answer)
+		defer answer.Body.Close()
+	}
+	for range puts {
+		d.put("watched", 10)
+	}
+	for _, answer := range all { // the creation, and one event for each put
+		lines := bufio.NewReader(answer.Body)
+		for range puts + 1 {
+			if _, err := lines.ReadString('\n'); err != nil {
+				d.t.Fatal(err)
+			}
+		}
+	}
+}
+
 func watched(t *testing.T, url string, operations []inspect.Operation, load func()) *record.Inspection {
 	t.Helper()
 	i, err := New(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer i.Close()
-	if err := i.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	load()
-	out, err := i.End(t.Context(), inspect.Phase{Name: "load"}, inspect.Load{Operations: operations})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return inspecttest.Run(t, i, func(*Inspector) { load() }, operations...)
 }
 
 func ids(in *record.Inspection) (all []string) {
@@ -93,6 +113,13 @@ func TestPlantedCauses(t *testing.T) {
 				d.do("/v3/lease/grant", `{"TTL":"100"}`)
 			}
 		}},
+		{"large values", FindBigValue, func(d *driver) {
+			for k := range 10 {
+				d.put(fmt.Sprint("v", k), 200_000)
+			}
+		}},
+		{"watchers", FindWatchers, func(d *driver) { d.watched(30, 10) }},
+		{"a snapshot", FindSnapshot, func(d *driver) { d.do("/v3/maintenance/snapshot", "{}") }},
 		{"defragmentation", FindDefrag, func(d *driver) { d.do("/v3/maintenance/defragment", "{}") }},
 		{"errors", FindErrors, func(d *driver) {
 			for range 20 {
@@ -139,11 +166,14 @@ func TestQuota(t *testing.T) {
 // What is expensive to plant: a slow disk, a slow follower, no core, an election, a fragmented database.
 func TestRulesOfDisks(t *testing.T) {
 	at := time.Unix(1000, 0)
-	metrics := func(fsyncS, changes, used float64) string {
-		return fmt.Sprintf("# TYPE x counter\netcd_disk_wal_fsync_duration_seconds_sum %g\n"+
+	metrics := func(fsyncS, changes, used, puts, tripMs float64) string {
+		return fmt.Sprintf("# TYPE x counter\netcd_mvcc_put_total %g\n"+
+			"etcd_network_peer_round_trip_time_seconds_sum{To=\"a\"} %g\n"+
+			"etcd_network_peer_round_trip_time_seconds_count{To=\"a\"} 10\n"+
+			"etcd_disk_wal_fsync_duration_seconds_sum %g\n"+
 			"etcd_disk_wal_fsync_duration_seconds_count 1000\netcd_server_leader_changes_seen_total %g\n"+
 			"etcd_mvcc_db_total_size_in_bytes 4e+08\netcd_mvcc_db_total_size_in_use_in_bytes %g\n"+
-			"etcd_server_quota_backend_bytes 2e+09\nprocess_start_time_seconds 17\n", fsyncS, changes, used)
+			"etcd_server_quota_backend_bytes 2e+09\nprocess_start_time_seconds 17\n", puts, tripMs/100, fsyncS, changes, used)
 	}
 	for _, c := range []struct {
 		name   string
@@ -151,14 +181,16 @@ func TestRulesOfDisks(t *testing.T) {
 		queue  float64
 		change float64
 		used   float64
+		tripMs float64 // between the members
 		want   []string
 	}{
-		{"healthy", []float64{2.5, 2.4, 2.6}, 0.2, 0, 4e8, nil},
-		{"slow disk", []float64{17}, 0.39, 0, 4e8, []string{FindDisk}},
-		{"slow follower", []float64{2.4, 31.5, 2.4}, 0.3, 0, 4e8, []string{FindFollower}},
-		{"no core", []float64{7.1}, 1.7, 0, 4e8, []string{FindStarved}},
-		{"election", []float64{2.4}, 0.2, 1, 4e8, []string{FindLeader}},
-		{"fragmented", []float64{2.4}, 0.2, 0, 1e8, []string{FindFragmentation}},
+		{"healthy", []float64{2.5, 2.4, 2.6}, 0.2, 0, 4e8, 3, nil},
+		{"slow disk", []float64{17}, 0.39, 0, 4e8, 3, []string{FindDisk}},
+		{"slow follower", []float64{2.4, 31.5, 2.4}, 0.3, 0, 4e8, 3, []string{FindFollower}},
+		{"no core", []float64{7.1}, 1.7, 0, 4e8, 0, []string{FindStarved}},
+		{"election", []float64{2.4}, 0.2, 1, 4e8, 3, []string{FindLeader}},
+		{"fragmented", []float64{2.4}, 0.2, 0, 1e8, 0, []string{FindFragmentation}},
+		{"far members", []float64{2.5, 2.4, 2.6}, 0.2, 0, 4e8, 30, []string{FindPeers}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			i := &Inspector{}
@@ -166,8 +198,8 @@ func TestRulesOfDisks(t *testing.T) {
 			for k, s := range c.fsyncS {
 				m := newMember(protocol.Target{Address: fmt.Sprint("m", k)})
 				m.queue = c.queue
-				for n, text := range []string{strings.ReplaceAll(metrics(0, 0, c.used), "count 1000", "count 0"),
-					metrics(s, c.change, c.used)} {
+				for n, text := range []string{strings.ReplaceAll(metrics(0, 0, c.used, 0, c.tripMs), "count 1000", "count 0"),
+					metrics(s, c.change, c.used, 100, c.tripMs)} {
 					r, err := reading(strings.NewReader(text), m.target.Address, at.Add(time.Duration(n)*10*time.Second))
 					if err != nil {
 						t.Fatal(err)
@@ -211,4 +243,71 @@ func FuzzReading(f *testing.F) {
 			t.Error("neither a reading nor an error")
 		}
 	})
+}
+
+// A member that starts again during the load is said, and what it counted before isn't lost.
+func TestRestart(t *testing.T) {
+	s := testserver.Etcd(t, testserver.Settings("--metrics=extensive"))
+	d := &driver{t, newMember(protocol.Target{Address: s.Addr})}
+	i, err := New("http://" + s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close()
+	if err := i.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for k := range 20 {
+		d.put(fmt.Sprint("k", k), 10)
+	}
+	if err := i.Sample(t.Context(), leastSample); err != nil {
+		t.Fatal(err)
+	}
+	s.Restart()
+	d.m.client.CloseIdleConnections()
+	i.members[0].client.CloseIdleConnections()
+	for k := range 5 {
+		d.put(fmt.Sprint("k", k), 10)
+	}
+	out, err := i.End(t.Context(), inspect.Phase{Name: "load"}, inspect.Load{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Missing) != 1 || out.Missing[0].Text.ID != "inspect-restarted" {
+		t.Errorf("%+v", out.Missing)
+	}
+	for _, s := range out.Windows[0].Statements {
+		if s.ID == "Put" && s.Calls != 25 {
+			t.Errorf("%v puts, want 25", s.Calls)
+		}
+	}
+	if slices.Contains(ids(out), FindLeader) {
+		t.Errorf("a start is taken for an election: %v", ids(out))
+	}
+}
+
+// Metrics that are served elsewhere are read there; a member without them is an error that says what to write.
+func TestMetricsElsewhere(t *testing.T) {
+	s := pool.Get(t, "plain", func(t testserver.TB) *testserver.Server {
+		return testserver.Etcd(t, testserver.Settings("--metrics=extensive"))
+	})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer service.Close()
+	for url, want := range map[string]string{
+		service.URL: "404 Not Found; where clients need certificates", // the load's port, without metrics
+		"http://" + s.Addr + "?metrics=" + service.URL:   "404 Not Found",
+		"http://" + s.Addr + "?metrics=http://" + s.Addr: "",
+	} {
+		i, err := New(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = i.Begin(t.Context()); want == "" && err != nil || want != "" && (err == nil ||
+			!strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
+		i.Close()
+	}
 }

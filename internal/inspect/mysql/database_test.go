@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/load/gen"
 	"brunt/internal/record"
 )
@@ -47,5 +48,5 @@ func TestIndexIsProposed(t *testing.T) {
 		t.Error(err)
 	}
 	in = d.inspected(d.repeat(5, text, 3), operation("by author", text, []gen.Kind{gen.Int}, "3"))
-	silent(t, in, FindFullScan)
+	inspecttest.Silent(t, in, FindFullScan)
 }

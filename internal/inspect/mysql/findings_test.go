@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/load/gen"
 	"brunt/test/testserver"
 )
@@ -85,7 +86,7 @@ func TestHealthyStatementsAreSilent(t *testing.T) {
 			}
 			d.sure(texts[3])
 		}
-		sampled(t, i, 12)
+		inspecttest.Sample(t, i, 12)
 	}, operation("a", texts[0], []gen.Kind{gen.Int}, "1"), operation("b", texts[1], []gen.Kind{gen.Int}, "1"),
 		operation("c", texts[2], []gen.Kind{gen.Int}, "1"), operation("d", texts[3], nil))
 	for _, f := range in.Findings {
@@ -155,7 +156,7 @@ func TestRowLocksAreFound(t *testing.T) {
 		}
 	}, operation("buy", update, nil))
 	first(t, in, FindIdleXact, "buy: UPDATE book", "without a statement")
-	expect(t, in, FindRowLocks, "idle in transaction", "book")
+	inspecttest.Expect(t, in, FindRowLocks, "idle in transaction", "book")
 }
 
 // Sessions that change the same rows at length wait for each other, and none of them is idle.
@@ -173,7 +174,7 @@ func TestHotRowsAreFound(t *testing.T) {
 		}, clients...)
 	}, operation("count", update, nil))
 	first(t, in, FindRowLocks, "count: UPDATE book", "(active)")
-	silent(t, in, FindIdleXact, FindDeadlocks, FindCommitFlush)
+	inspecttest.Silent(t, in, FindIdleXact, FindDeadlocks, FindCommitFlush)
 }
 
 func TestDeadlocksAreFound(t *testing.T) {
@@ -201,7 +202,7 @@ func TestDeadlocksAreFound(t *testing.T) {
 		_, _ = a.ExecContext(ctx, "ROLLBACK")
 		_, _ = b.ExecContext(ctx, "ROLLBACK")
 	})
-	expect(t, in, FindDeadlocks, "1", "same order")
+	inspecttest.Expect(t, in, FindDeadlocks, "1", "same order")
 }
 
 func TestMetadataLocksAreFound(t *testing.T) {
@@ -217,7 +218,7 @@ func TestMetadataLocksAreFound(t *testing.T) {
 		go func() { done <- d.run(changer, "ALTER TABLE book ADD COLUMN x INT") }()
 		until(t, i, func() bool { return i.seen.metadataWaits > 0 })
 		go func() { done <- d.run(reader, "SELECT 1 FROM book WHERE id = 2") }()
-		sampled(t, i, 5)
+		inspecttest.Sample(t, i, 5)
 		if err := d.run(holder, "COMMIT"); err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +274,7 @@ func TestUnusedIndexIsFound(t *testing.T) {
 	in := d.inspected(func(*Inspector) {
 		d.sure("INSERT INTO book (id, name) SELECT seq, seq FROM seq_30001_to_30100")
 	})
-	f := expect(t, in, FindUnusedIndex, "never", "ALTER INDEX `never` IGNORED")
+	f := inspecttest.Expect(t, in, FindUnusedIndex, "never", "ALTER INDEX `never` IGNORED")
 	for _, o := range in.Findings {
 		if o.ID == FindUnusedIndex && o.Subject != f.Subject {
 			t.Errorf("unexpected: %+v", o)
@@ -287,7 +288,7 @@ func TestWithoutPerformanceSchema(t *testing.T) {
 	text := "SELECT id FROM book WHERE note = ?"
 	in := d.inspected(func(i *Inspector) {
 		d.repeat(5, text, "x")(i)
-		sampled(t, i, 3)
+		inspecttest.Sample(t, i, 3)
 	}, operation("find", text, []gen.Kind{gen.String}, "x"))
 	first(t, in, FindFullScan, "find: SELECT id", "rows a scan")
 	if len(in.Missing) != 1 || in.Missing[0].Remedy.String() == "" {
@@ -296,7 +297,7 @@ func TestWithoutPerformanceSchema(t *testing.T) {
 	// A healthy load remains silent.
 	in = d.inspected(func(i *Inspector) {
 		d.repeat(5, "SELECT note FROM book WHERE id = ?", 1)(i)
-		sampled(t, i, 3)
+		inspecttest.Sample(t, i, 3)
 	}, operation("get", "SELECT note FROM book WHERE id = ?", []gen.Kind{gen.Int}, "1"))
 	for _, f := range in.Findings {
 		t.Errorf("unexpected: %s %s: %s", f.ID, f.Subject, f.Evidence)
@@ -308,7 +309,7 @@ func TestUserWithoutRights(t *testing.T) {
 	d := newDatabase(t, s, books, "CREATE OR REPLACE USER plain IDENTIFIED BY 'pl-a1n-secret'", "GRANT SELECT ON test.* TO plain")
 	in := inspectedAt(t, fmt.Sprintf("mysql://plain:pl-a1n-secret@%s/test", s.Addr), func(i *Inspector) {
 		d.repeat(3, "SELECT id FROM book WHERE note = ?", "x")(i)
-		sampled(t, i, 3)
+		inspecttest.Sample(t, i, 3)
 	})
 	said := ""
 	for _, m := range in.Missing {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/load/gen"
 	"brunt/test/testserver"
 )
@@ -80,7 +81,7 @@ func TestResetAndRestart(t *testing.T) {
 				d.repeat(5, text)(i)
 				// A sample may notice that the connection is lost.
 				_ = i.Sample(context.Background(), 0)
-				sampled(t, i, 2)
+				inspecttest.Sample(t, i, 2)
 			}, operation("one", text, nil))
 			if len(in.Missing) != 1 || !contains(in.Missing[0].Text.String(), "reset") {
 				t.Errorf("%+v", in.Missing)
@@ -163,7 +164,7 @@ func TestLongProcessList(t *testing.T) {
 			for range ids {
 				<-done
 			}
-			silent(t, in, FindFullScan, FindRowLocks)
+			inspecttest.Silent(t, in, FindFullScan, FindRowLocks)
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -211,12 +210,8 @@ func (i *Inspector) tellFull(w *record.ServerWindow) {
 // Close implements inspect.Inspector.
 func (i *Inspector) Close() { i.session.close() }
 
-// miss adds a notice about missing information, unless there is the same one already.
-func (i *Inspector) miss(w record.Warning) {
-	if !slices.ContainsFunc(i.missing, func(o record.Warning) bool { return o.Text.Equal(w.Text) }) {
-		i.missing = append(i.missing, w)
-	}
-}
+// miss adds a notice about missing information.
+func (i *Inspector) miss(w record.Warning) { inspect.Miss(&i.missing, w) }
 
 // optional runs a query that the server may refuse: tables that it doesn't have or the user may not read. It returns
 // an error only if the connection was lost; the result is nil if it was refused.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
@@ -105,32 +105,11 @@ func (d *database) inspected(load func(i *Inspector), operations ...inspect.Oper
 func inspectedAt(t testing.TB, url string, load func(i *Inspector),
 	operations ...inspect.Operation) *record.Inspection {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
 	i, err := New(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer i.Close()
-	if err := i.Begin(ctx); err != nil {
-		t.Fatal(err)
-	}
-	load(i)
-	out, err := i.End(ctx, inspect.Phase{Name: "load"}, inspect.Load{Operations: operations})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// sampled takes n samples.
-func sampled(t testing.TB, i *Inspector, n int) {
-	t.Helper()
-	for k := range n {
-		if err := i.Sample(context.Background(), time.Duration(k)*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return inspecttest.Run(t, i, load, operations...)
 }
 
 // refreshed is how long the server's tables of transactions mustn't be read before it fills them again.
@@ -145,33 +124,16 @@ func until(t testing.TB, i *Inspector, holds func() bool) {
 		if time.Now().After(end) {
 			t.Fatal("it didn't come about in a minute")
 		}
-		sampled(t, i, 1)
+		inspecttest.Sample(t, i, 1)
 	}
 }
 
 // beside runs clients while samples are taken until a condition holds. A client is called again and again.
 func beside(t testing.TB, i *Inspector, holds func() bool, clients ...func() error) {
 	t.Helper()
-	stop := make(chan struct{})
-	var group sync.WaitGroup
-	for _, c := range clients {
-		group.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if err := c(); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
+	stop := inspecttest.Repeat(t, clients...)
 	until(t, i, holds)
-	close(stop)
-	group.Wait()
+	stop()
 }
 
 // operation returns an operation that sends a statement with arguments.
@@ -186,43 +148,10 @@ func operation(name, text string, kinds []gen.Kind, args ...string) inspect.Oper
 		}}
 }
 
-// expect fails the test unless the finding is there, and its texts contain the given ones.
-func expect(t testing.TB, in *record.Inspection, id string, texts ...string) record.Finding {
-	t.Helper()
-	for _, f := range in.Findings {
-		if f.ID != id {
-			continue
-		}
-		whole := fmt.Sprint(f.Subject, " ", f.Evidence, " ", f.Advice)
-		for _, text := range texts {
-			if !strings.Contains(whole, text) {
-				t.Errorf("%s doesn't say %q: %s", id, text, whole)
-			}
-		}
-		if f.Severity == "" || f.Subject == "" || f.Evidence.IsZero() || f.Advice.IsZero() {
-			t.Errorf("a part is missing: %+v", f)
-		}
-		return f
-	}
-	t.Fatalf("no finding %s among %+v\nplans %+v\nstatements %+v", id, in.Findings, in.Plans, in.Windows[0].Statements)
-	return record.Finding{}
-}
-
 // first fails the test unless a finding is the first one.
 func first(t testing.TB, in *record.Inspection, id string, texts ...string) {
 	t.Helper()
-	if f := expect(t, in, id, texts...); in.Findings[0].ID != f.ID {
+	if f := inspecttest.Expect(t, in, id, texts...); in.Findings[0].ID != f.ID {
 		t.Errorf("%s isn't the first of %+v", id, in.Findings)
-	}
-}
-
-func silent(t testing.TB, in *record.Inspection, ids ...string) {
-	t.Helper()
-	for _, f := range in.Findings {
-		for _, id := range ids {
-			if f.ID == id {
-				t.Errorf("unexpected: %s %s: %s", f.ID, f.Subject, f.Evidence)
-			}
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"brunt/internal/base/sqltext"
 	"brunt/internal/inspect"
+	"brunt/internal/protocol"
 	"brunt/internal/protocol/iproto"
 	"brunt/internal/record"
 )
@@ -35,17 +36,7 @@ func (i *Inspector) explainAll(ctx context.Context, operations []inspect.Operati
 			p := plan{QueryPlan: record.QueryPlan{Operations: []string{o.Name}, Source: record.ArgumentsNone,
 				Text: withArguments(&o, at, text)}}
 			i.queries++
-			refused := admin.Query(ctx, "EXPLAIN (RAW, BUCKETS) "+p.Text, func(row []*string) error {
-				for _, field := range row {
-					if field != nil {
-						for line := range strings.Lines(*field) {
-							p.add(strings.TrimRight(line, "\n"))
-						}
-					}
-				}
-				return nil
-			})
-			if refused != nil {
+			if refused := p.explain(ctx, admin, "EXPLAIN (RAW, BUCKETS) "+p.Text); refused != nil {
 				p.Failed = refused.Error()
 			}
 			if ctx.Err() != nil {
@@ -55,6 +46,20 @@ func (i *Inspector) explainAll(ctx context.Context, operations []inspect.Operati
 		}
 	}
 	return out, nil
+}
+
+// explain adds the lines of an answer to EXPLAIN.
+func (p *plan) explain(ctx context.Context, admin protocol.Admin, question string) error {
+	return admin.Query(ctx, question, func(row []*string) error {
+		for _, field := range row {
+			if field != nil {
+				for line := range strings.Lines(*field) {
+					p.add(strings.TrimRight(line, "\n"))
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // withArguments returns a statement with the arguments of the operation's first execution, since the buckets depend on

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -130,12 +129,8 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 // Close implements inspect.Inspector.
 func (i *Inspector) Close() { i.client.CloseIdleConnections() }
 
-// miss adds a notice about missing information, unless there is the same one already.
-func (i *Inspector) miss(w record.Warning) {
-	if !slices.ContainsFunc(i.missing, func(o record.Warning) bool { return o.Text.Equal(w.Text) }) {
-		i.missing = append(i.missing, w)
-	}
-}
+// miss adds a notice about missing information.
+func (i *Inspector) miss(w record.Warning) { inspect.Miss(&i.missing, w) }
 
 // unread adds a notice that the metrics of an instance can't be read.
 func (i *Inspector) unread(address string, err error) {

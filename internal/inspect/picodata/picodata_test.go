@@ -8,9 +8,9 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/test/testserver"
@@ -20,11 +20,34 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
+// executing is what the stand-in does with statements about the table "sold": it executes them as Tarantool's own.
+// Indexes are dropped by their name alone, and plans are lines of one column.
+const executing = `
+function real_sql(q)
+	local explained = q:match('^EXPLAIN%s+%(RAW[^)]*%)(.*)')
+	local ddl = q:match('^(%u+%s+INDEX%s+.-)%s+OPTION%s+%(TIMEOUT = %d+%)%s*$')
+	if q:find('INDEX%s+"') and not ddl then error('no option in ' .. q) end
+	if ddl then q = ddl:gsub('%s+USING TREE', '') end
+	if q:find('^DROP%s+INDEX') then q = q .. ' ON "sold"' end
+	local r, err = box.execute(explained and 'EXPLAIN QUERY PLAN ' .. explained or q)
+	if err then error(tostring(err)) end
+	if not explained then return r end
+	local rows = {{'Query (STORAGE):'}}
+	for _, row in ipairs(r.rows) do table.insert(rows, {row[4]}) end
+	return {metadata = {{name = 'QUERY PLAN', type = 'string'}}, rows = rows}
+end
+`
+
 // stand makes a Tarantool answer as Picodata does, as far as the inspector asks: its version, and plans of statements
 // in the form of the documentation.
 const stand = `
 box.schema.func.create('.proc_version_info', {body = [[function() return {picodata_version = '25.3.1'} end]]})
+box.execute([[CREATE TABLE IF NOT EXISTS "sold" ("id" INT PRIMARY KEY, "book" INT)]])
+if box.space.sold:len() == 0 then for i = 1, 5000 do box.space.sold:insert{i, i % 700} end end
+box.execute([[CREATE VIEW IF NOT EXISTS "_pico_table" AS SELECT "id", "name" FROM "_vspace"]])
+box.execute([[CREATE VIEW IF NOT EXISTS "_pico_index" AS SELECT "id" AS "table_id", "name" FROM "_vindex"]])
 box.schema.func.create('.proc_sql_dispatch', {body = [[function(q)
+	if q:find('sold') and not q:find('BUCKETS') then return real_sql(q) end
 	local plans = {
 		fan = {'Query (STORAGE):', 'SELECT ... FROM "book"', 'WHOLE STORAGE', 'SEARCH TABLE book USING PRIMARY KEY (id=?) (~1 row)'},
 		scan = {'CONST-FILTERED STORAGE 1/2', 'SCAN TABLE book (~1048576 rows)', 'USE TEMP B-TREE FOR ORDER BY'},
@@ -32,6 +55,7 @@ box.schema.func.create('.proc_sql_dispatch', {body = [[function(q)
 		good = {'CONST-FILTERED STORAGE 1/2', 'SEARCH TABLE book USING PRIMARY KEY (id=?) (~1 row)'},
 	}
 	if not q:find('EXPLAIN%s+%(RAW, BUCKETS%)') then error('not a plan: ' .. q) end
+	if q:find('sold') then return real_sql(q) end
 	local name = q:match('/%* (%a+) %*/') or q:match("'(%a+)'")
 	if not plans[name] then error('sbroad: table with name "' .. q .. '" not found') end
 	local rows = {}
@@ -43,7 +67,7 @@ end]]})
 func standIn(t testing.TB) *testserver.Server {
 	t.Helper()
 	return servers.Get(t, "stand-in", func(t testserver.TB) *testserver.Server {
-		return testserver.Tarantool(t, testserver.Lua(stand))
+		return testserver.Tarantool(t, testserver.Lua(executing+stand))
 	})
 }
 
@@ -94,26 +118,11 @@ func statement(name, text string) inspect.Operation {
 
 func inspected(t testing.TB, url string, operations ...inspect.Operation) *record.Inspection {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
 	i, err := New(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer i.Close()
-	if err := i.Begin(ctx); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 * metricsEvery {
-		if err := i.Sample(ctx, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, err := i.End(ctx, inspect.Phase{Name: "load"}, inspect.Load{Operations: operations})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return inspecttest.Run(t, i, func(i *Inspector) { inspecttest.Sample(t, i, 2*metricsEvery) }, operations...)
 }
 
 func TestFindings(t *testing.T) {

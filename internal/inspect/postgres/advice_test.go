@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/record"
 )
 
@@ -16,14 +17,14 @@ func TestOrderWithLimitIsAdvised(t *testing.T) {
 	sent := "select id, email from person order by born desc limit $1"
 	in := d.inspected(d.repeat(3, sent, 10), inspect.Operation{Name: "latest", Statements: []string{sent}, Done: 3,
 		Arguments: func(int, int) ([]*string, bool) { return []*string{text("10")}, true }})
-	expect(t, in, FindSorted, "20,000 rows", "to return 10", "CREATE INDEX ON person (born desc)")
+	inspecttest.Expect(t, in, FindSorted, "20,000 rows", "to return 10", "CREATE INDEX ON person (born desc)")
 	sure(t, d.conn, "create extension hypopg")
 	list := d.proposed(in)
 	if len(list) != 1 || !strings.Contains(list[0].DDL, "ON person (born desc)") {
 		t.Fatalf("%+v", list)
 	}
 	d.carriedOut(&list[0])
-	silent(t, d.inspected(d.repeat(3, sent, 10)), FindSorted)
+	inspecttest.Silent(t, d.inspected(d.repeat(3, sent, 10)), FindSorted)
 }
 
 // The work_mem that is advised is more than there is, also for a hashed aggregate, which has most of its rows in
@@ -35,13 +36,13 @@ func TestSpillAdvice(t *testing.T) {
 	}
 	d.conn = d.connect("client") // with these settings
 	sum := d.inspected(d.repeat(3, "select author, sum(price) from book group by author"))
-	f := expect(t, sum, FindSpill, "work_mem is")
+	f := inspecttest.Expect(t, sum, FindSpill, "work_mem is")
 	if strings.Contains(f.Advice.String(), "order") {
 		t.Errorf("an order for a sum: %s", f.Advice)
 	}
 	sure(t, d.conn, "do $$ begin execute format('alter database %I reset enable_sort', current_database()); end $$")
 	sorted := d.inspected(d.repeat(3, "select * from book order by name, author"))
-	expect(t, sorted, FindSpill, "CREATE INDEX ON book (name, author)")
+	inspecttest.Expect(t, sorted, FindSpill, "CREATE INDEX ON book (name, author)")
 	c := caseFile{catalog: catalog{workMem: "4MB"}}
 	for needB, want := range map[float64]float64{1 << 20: 8 << 20, 30 << 20: 64 << 20} {
 		if got := c.enoughMemory(needB); got != want {
@@ -57,7 +58,7 @@ func TestSpillAdvice(t *testing.T) {
 func TestAutovacuumOffIsSaid(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "alter table book set (autovacuum_enabled = off)", "analyze book")
 	in := d.inspected(d.repeat(2, "update book set price = price + 1"))
-	expect(t, in, FindBloat, "autovacuum_enabled=off", "RESET (autovacuum_enabled)")
+	inspecttest.Expect(t, in, FindBloat, "autovacuum_enabled=off", "RESET (autovacuum_enabled)")
 }
 
 // No finding advises to drop an index that another finding needs.

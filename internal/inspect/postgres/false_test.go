@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/record"
 )
 
@@ -15,20 +16,20 @@ import (
 func TestInsertedTableIsNoBloat(t *testing.T) {
 	d := newDatabase(t, counting(t), "create table log as select g as id, 'x' as text from generate_series(1, 20000) g",
 		"analyze log", "insert into log select g, repeat(md5(g::text), 20) from generate_series(1, 20000) g", "vacuum log")
-	silent(t, d.inspected(d.repeat(1, "select * from log where id = 5")), FindBloat)
+	inspecttest.Silent(t, d.inspected(d.repeat(1, "select * from log where id = 5")), FindBloat)
 }
 
 // Rows that updates made wider don't match earlier statistics.
 func TestWidenedTableIsNoBloat(t *testing.T) {
 	d := newDatabase(t, counting(t), "create table log as select g as id, 'x' as text from generate_series(1, 20000) g",
 		"analyze log", "update log set text = repeat(md5(id::text), 20)", "vacuum log")
-	silent(t, d.inspected(d.repeat(1, "select * from log where id = 5")), FindBloat)
+	inspecttest.Silent(t, d.inspected(d.repeat(1, "select * from log where id = 5")), FindBloat)
 }
 
 func TestStatisticsOfOneRowAreSilent(t *testing.T) {
 	d := newDatabase(t, counting(t), "create table counter as select 1 as id, 0 as n", "analyze counter",
 		"do $$ begin for i in 1..3000 loop update counter set n = n + 1; end loop; end $$")
-	silent(t, d.inspected(d.repeat(1, "select n from counter where id = 1")), FindStale)
+	inspecttest.Silent(t, d.inspected(d.repeat(1, "select n from counter where id = 1")), FindStale)
 }
 
 // A server counts rows that a session inserted after the table was analyzed, and so counts them twice.
@@ -38,7 +39,7 @@ func TestAnalyzeAfterInsertIsFresh(t *testing.T) {
 	if v := figuresOf(&in.Windows[0], "table", "public.book"); v["n_mod_since_analyze"] < 20000 {
 		t.Errorf("the server counts as it should: %v", v)
 	}
-	silent(t, in, FindStale)
+	inspecttest.Silent(t, in, FindStale)
 }
 
 // Statements are explained in the server's normalized form, although the types of their parameters are lost.
@@ -103,12 +104,13 @@ func (d *database) shopped(done, each int) *record.Inspection {
 
 func TestRepeatedStatementIsFound(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "create index on book (id)", "vacuum analyze book")
-	expect(t, d.shopped(30, 8), FindRepeated, "select name from book where id = $1", "240 times", "8", "each page")
+	inspecttest.Expect(t, d.shopped(30, 8), FindRepeated, "select name from book where id = $1", "240 times", "8",
+		"each page")
 }
 
 func TestStatementsOfOperationAreSilent(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "create index on book (id)", "vacuum analyze book")
-	silent(t, d.shopped(30, 2), FindRepeated)
+	inspecttest.Silent(t, d.shopped(30, 2), FindRepeated)
 }
 
 // A statement that is executed for each row of another one is found for any number of rows. One that a separate
@@ -123,9 +125,9 @@ func TestStatementForEachRowIsFound(t *testing.T) {
 		}
 	}
 	page := inspect.Operation{Name: "page", Method: "GET", Done: 20}
-	expect(t, d.inspected(load, page, inspect.Operation{Name: "other", Method: "POST", Done: 500}), FindRepeated,
-		"select name from book where id = $1", "for each of the", "in page", "order by id limit")
-	silent(t, d.inspected(load, page, inspect.Operation{Name: "name", Method: "GET", Done: 137}), FindRepeated)
+	inspecttest.Expect(t, d.inspected(load, page, inspect.Operation{Name: "other", Method: "POST", Done: 500}),
+		FindRepeated, "select name from book where id = $1", "for each of the", "in page", "order by id limit")
+	inspecttest.Silent(t, d.inspected(load, page, inspect.Operation{Name: "name", Method: "GET", Done: 137}), FindRepeated)
 }
 
 // pool opens connections, some of them idle in a transaction, and takes samples.
@@ -140,16 +142,17 @@ func (d *database) pool(n, idle int) *record.Inspection {
 		}
 		d.until(idle, fmt.Sprintf("select count(*) from pg_stat_activity where application_name = 'shop' and state = '%s'",
 			"idle in transaction"))
-		samples(d.t, i, leastSamples)
+		inspecttest.Sample(d.t, i, leastSamples)
 	})
 }
 
 func TestPoolIdleInTransactionsIsFound(t *testing.T) {
-	expect(t, newDatabase(t, counting(t)).pool(4, 3), FindIdleXact, "3", "of its 4 connections", "commit before it")
+	inspecttest.Expect(t, newDatabase(t, counting(t)).pool(4, 3), FindIdleXact, "3", "of its 4 connections",
+		"commit before it")
 }
 
 func TestPoolWithOneTransactionIsSilent(t *testing.T) {
-	silent(t, newDatabase(t, counting(t)).pool(6, 1), FindIdleXact)
+	inspecttest.Silent(t, newDatabase(t, counting(t)).pool(6, 1), FindIdleXact)
 }
 
 // A statement that skips rows is explained with an OFFSET that is typical of the load, and not with the first one.
@@ -161,11 +164,11 @@ func TestOffsetOfTheLoadIsExplained(t *testing.T) {
 			Arguments: func(_, k int) ([]*string, bool) { return []*string{text(fmt.Sprint(last * k / 4))}, k < 5 }}
 	}
 	in := d.inspected(d.repeat(5, sent, 12000), page(16000))
-	expect(t, in, FindOffset, "8,000 rows to skip them")
+	inspecttest.Expect(t, in, FindOffset, "8,000 rows to skip them")
 	if p := in.Plans[0]; !slices.Equal(p.Arguments, []string{"'8000'"}) {
 		t.Errorf("%+v", p)
 	}
-	silent(t, d.inspected(d.repeat(5, sent, 40), page(80)), FindOffset)
+	inspecttest.Silent(t, d.inspected(d.repeat(5, sent, 40), page(80)), FindOffset)
 }
 
 // A killed attempt may have built one of two indexes that belong together.
@@ -193,9 +196,10 @@ func TestHalfOfTwoIndexesIsSettled(t *testing.T) {
 func TestConstantsThatAreNotKnownAreNotAdvised(t *testing.T) {
 	d := newDatabase(t, counting(t), people, "vacuum analyze person")
 	in := d.inspected(d.repeat(3, "select * from person where doc->>'email' = $1", "u7"))
-	if f := expect(t, in, FindSeqScan, "CREATE INDEX ON person ((doc ->> $"); strings.Contains(f.Advice.String(), "'x'") {
+	f := inspecttest.Expect(t, in, FindSeqScan, "CREATE INDEX ON person ((doc ->> $")
+	if strings.Contains(f.Advice.String(), "'x'") {
 		t.Errorf("%s", f.Advice)
 	}
 	in = d.inspected(d.repeat(3, "select * from person where name like $1", "abc%"))
-	expect(t, in, FindSeqScan, "text_pattern_ops", "begin with fixed text")
+	inspecttest.Expect(t, in, FindSeqScan, "text_pattern_ops", "begin with fixed text")
 }

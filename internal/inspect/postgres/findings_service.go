@@ -56,7 +56,7 @@ func (c *caseFile) heldAcrossCall(share float64, where message.Message) bool {
 }
 
 // stampedes finds long statements that several sessions execute at once, from time to time: as when a cached value
-// expires, and all requests that miss it compute it anew. If a statement always runs several times, it is just slow.
+// expires, and all requests that miss it compute it again. If a statement always runs several times, it is just slow.
 func stampedes(c *caseFile) {
 	a := &c.inspection.Activity
 	for i := range a.AtOnce {

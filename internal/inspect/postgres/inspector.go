@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -131,12 +130,8 @@ func (i *Inspector) Close() {
 	i.session.close()
 }
 
-// miss adds a notice about missing information, unless there is the same one already.
-func (i *Inspector) miss(w record.Warning) {
-	if !slices.ContainsFunc(i.missing, func(o record.Warning) bool { return o.Text.Equal(w.Text) }) {
-		i.missing = append(i.missing, w)
-	}
-}
+// miss adds a notice about missing information.
+func (i *Inspector) miss(w record.Warning) { inspect.Miss(&i.missing, w) }
 
 // settings returns the settings that differ from the server's defaults.
 func (i *Inspector) settings(ctx context.Context) ([]record.Setting, error) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/record"
 	"brunt/test/testserver"
 )
@@ -179,7 +180,7 @@ func TestServerWithoutStatistics(t *testing.T) {
 	d.conn = d.connect("client")
 	sure(t, d.conn, books)
 	sure(t, d.conn, "analyze book")
-	in := d.inspected(func(i *Inspector) { samples(t, i, 2) }, inspect.Operation{
+	in := d.inspected(func(i *Inspector) { inspecttest.Sample(t, i, 2) }, inspect.Operation{
 		Name: "find", Statements: []string{"select * from book where author = $1"},
 		Arguments: func(int, int) ([]*string, bool) { return []*string{text("x")}, true },
 	})
@@ -187,7 +188,7 @@ func TestServerWithoutStatistics(t *testing.T) {
 		t.Errorf("%+v", in.Missing)
 	}
 	// The plan's own statements are still explained.
-	expect(t, in, FindSeqScan, "index on book (author)")
+	inspecttest.Expect(t, in, FindSeqScan, "index on book (author)")
 }
 
 func TestExtensionThatIsOnlyLoaded(t *testing.T) {
@@ -216,7 +217,7 @@ func TestReplicasAreSeen(t *testing.T) {
 		_ = cmd.Wait()
 	}()
 	d.until(1, "select count(*) from pg_stat_replication where state = 'streaming'")
-	in := d.inspected(func(i *Inspector) { samples(t, i, replicasEvery+1) })
+	in := d.inspected(func(i *Inspector) { inspecttest.Sample(t, i, replicasEvery+1) })
 	if r := in.Activity.Replicas; len(r) != 1 || r[0].Name != "pg_receivewal" || r[0].State != "streaming" {
 		t.Errorf("%+v", r)
 	}
@@ -233,7 +234,7 @@ func TestServerThatDies(t *testing.T) {
 	if err := i.Begin(ctx); err != nil {
 		t.Fatal(err)
 	}
-	samples(t, i, 3)
+	inspecttest.Sample(t, i, 3)
 	s.Kill()
 	if err := i.Sample(ctx, 0); err == nil {
 		t.Error("a sample of a dead server")

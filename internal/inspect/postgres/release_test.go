@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/record"
 )
 
@@ -28,10 +29,10 @@ func TestReleases(t *testing.T) {
 				d.repeat(20, "select price from book where author = $1", "x")(i)
 				d.repeat(5, "update book set price = 1 where id = $1", 6)(i)
 				checkpoint(d, slices.Contains(c.kinds, "checkpointer"))
-				samples(t, i, 3)
+				inspecttest.Sample(t, i, 3)
 			})
-			expect(t, in, FindSeqScan, "book")
-			silent(t, in, FindCount)
+			inspecttest.Expect(t, in, FindSeqScan, "book")
+			inspecttest.Silent(t, in, FindCount)
 			load := &in.Windows[0]
 			for _, kind := range append([]string{"database", "table", "index"}, c.kinds...) {
 				if figuresOf(load, kind, "") == nil {

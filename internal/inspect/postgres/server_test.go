@@ -126,16 +126,6 @@ func (d *database) inspected(load func(i *Inspector), operations ...inspect.Oper
 	return out
 }
 
-// samples takes n samples.
-func samples(t testing.TB, i *Inspector, n int) {
-	t.Helper()
-	for k := range n {
-		if err := i.Sample(context.Background(), time.Duration(k)*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // found returns the findings with an id.
 func found(in *record.Inspection, id string) (list []record.Finding) {
 	for _, f := range in.Findings {
@@ -144,33 +134,6 @@ func found(in *record.Inspection, id string) (list []record.Finding) {
 		}
 	}
 	return list
-}
-
-// expect fails the test unless there is exactly one finding with this id, and its texts contain the given ones.
-func expect(t *testing.T, in *record.Inspection, id string, texts ...string) record.Finding {
-	t.Helper()
-	list := found(in, id)
-	if len(list) == 0 {
-		t.Fatalf("no finding %s among %+v\nplans %+v", id, in.Findings, in.Plans)
-	}
-	f := list[0]
-	whole := fmt.Sprint(f.Subject, " ", f.Evidence, " ", f.Advice)
-	for _, text := range texts {
-		if !strings.Contains(whole, text) {
-			t.Errorf("%s doesn't say %q: %s", id, text, whole)
-		}
-	}
-	if f.Severity == "" || f.Subject == "" || f.Evidence.IsZero() || f.Advice.IsZero() {
-		t.Errorf("a part is missing: %+v", f)
-	}
-	return f
-}
-
-func silent(t *testing.T, in *record.Inspection, id string) {
-	t.Helper()
-	if list := found(in, id); len(list) > 0 {
-		t.Errorf("unexpected: %+v", list)
-	}
 }
 
 // repeat returns a load that executes a statement n times.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/record"
 )
 
@@ -27,14 +28,14 @@ func TestHiddenScansAreFound(t *testing.T) {
 	for _, f := range list {
 		t.Log(f.Subject, f.Evidence)
 	}
-	expect(t, in, FindHidden, "audit, which that names, was read in full", "pg_stat_statements.track")
+	inspecttest.Expect(t, in, FindHidden, "audit, which that names, was read in full", "pg_stat_statements.track")
 }
 
 func TestPlainTriggersAreSilent(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "alter table book add primary key (id)",
 		"create function note() returns trigger language plpgsql as $$ begin return new; end $$",
 		"create trigger noted after update on book for each row execute function note()", "vacuum analyze")
-	silent(t, d.inspected(d.repeat(5, "update book set name = $1 where id = $2", "x", 77)), FindHidden)
+	inspecttest.Silent(t, d.inspected(d.repeat(5, "update book set name = $1 where id = $2", "x", 77)), FindHidden)
 }
 
 // The same long statement in several sessions at once, in some of the samples, is a stampede. One that always runs
@@ -46,18 +47,18 @@ func TestStampedeIsFound(t *testing.T) {
 			wait := d.busy("shop", 4, "select pg_sleep(600)")
 			d.until(4,
 				"select count(*) from pg_stat_activity where application_name = 'shop' and query_start < clock_timestamp() - interval '200 ms' and state = 'active'")
-			samples(t, i, 4)
+			inspecttest.Sample(t, i, 4)
 			if !bursts {
-				samples(t, i, 2*leastSamples)
+				inspecttest.Sample(t, i, 2*leastSamples)
 			}
 			sure(t, d.conn, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'shop'")
 			wait()
-			samples(t, i, leastSamples)
+			inspecttest.Sample(t, i, leastSamples)
 		})
 		if bursts {
-			expect(t, in, FindStampede, "up to 4 sessions", "pg_sleep", "singleflight")
+			inspecttest.Expect(t, in, FindStampede, "up to 4 sessions", "pg_sleep", "singleflight")
 		} else {
-			silent(t, in, FindStampede)
+			inspecttest.Silent(t, in, FindStampede)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"context"
 	"fmt"
 	"sync"
@@ -36,7 +37,7 @@ func (d *database) busy(application string, n int, sql string) (wait func()) {
 		done.Add(1)
 		go func() {
 			defer done.Done()
-			_, _ = c.Exec(context.Background(), sql) // the connection may be closed meanwhile
+			_, _ = c.Exec(context.Background(), sql) // the connection may be closed by then
 		}()
 	}
 	d.until(n, fmt.Sprintf("select count(*) from pg_stat_activity where application_name = '%s' and state = 'active'",
@@ -54,12 +55,12 @@ func TestLocksHeldAcrossCallsAreFound(t *testing.T) {
 		sure(t, holder, "update counter set n = n + 1 where id = 1")
 		wait := d.busy("waiter", 3, "update counter set n = n + 10 where id = 1")
 		d.until(3, "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")
-		samples(t, i, leastSamples)
+		inspecttest.Sample(t, i, leastSamples)
 		sure(t, holder, "commit")
 		wait()
 	})
-	silent(t, in, FindHotRows)
-	f := expect(t, in, FindLockHeld, "update counter set n = n + 10", "update counter set n = n + 1 where",
+	inspecttest.Silent(t, in, FindHotRows)
+	f := inspecttest.Expect(t, in, FindLockHeld, "update counter set n = n + 10", "update counter set n = n + 1 where",
 		"idle in a transaction", "on counter")
 	if f.Severity != record.Critical {
 		t.Errorf("%+v", f)
@@ -79,13 +80,14 @@ func TestHotRowsAreFound(t *testing.T) {
 		d.until(1, "select count(*) from pg_stat_activity where application_name = 'holder' and wait_event = 'PgSleep'")
 		wait := d.busy("waiter", 3, "update counter set n = n + 10 where id = 1")
 		d.until(3, "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")
-		samples(t, i, leastSamples)
+		inspecttest.Sample(t, i, leastSamples)
 		sure(t, d.conn, "select pg_cancel_backend(pid) from pg_stat_activity where application_name = 'holder'")
 		held()
 		wait()
 	})
-	silent(t, in, FindLockHeld)
-	f := expect(t, in, FindHotRows, "update counter set n = n + 10", "with changed as (update counter", "on counter")
+	inspecttest.Silent(t, in, FindLockHeld)
+	f := inspecttest.Expect(t, in, FindHotRows, "update counter set n = n + 10", "with changed as (update counter",
+		"on counter")
 	if f.Severity != record.Critical {
 		t.Errorf("%+v", f)
 	}
@@ -100,10 +102,10 @@ func TestRowsOfTheirOwnAreSilent(t *testing.T) {
 			sure(t, c, "begin")
 			sure(t, c, "update counter set n = n + 1 where id = $1", id)
 		}
-		samples(t, i, leastSamples)
+		inspecttest.Sample(t, i, leastSamples)
 	})
-	silent(t, in, FindHotRows)
-	silent(t, in, FindIdleXact)
+	inspecttest.Silent(t, in, FindHotRows)
+	inspecttest.Silent(t, in, FindIdleXact)
 }
 
 // inTransaction opens an idle transaction and waits until it has been idle for 5 s by the server's clock.
@@ -124,9 +126,9 @@ func TestForgottenTransactionIsFound(t *testing.T) {
 		sure(t, d.connect("rested"), "select 1")
 		d.inTransaction("forgetful")
 		sure(t, d.connect("quick"), "begin")
-		samples(t, i, 1)
+		inspecttest.Sample(t, i, 1)
 	})
-	expect(t, in, FindIdleXact, "forgetful", "held a transaction open", "idle_in_transaction_session_timeout")
+	inspecttest.Expect(t, in, FindIdleXact, "forgetful", "held a transaction open", "idle_in_transaction_session_timeout")
 	if n := len(found(in, FindIdleXact)); n != 1 {
 		t.Errorf("%d of them: %+v", n, in.Findings)
 	}
@@ -141,9 +143,9 @@ func TestIdleConnectionsAreFound(t *testing.T) {
 		for range idlePool + 1 {
 			d.connect("lazy")
 		}
-		samples(t, i, leastSamples)
+		inspecttest.Sample(t, i, leastSamples)
 	})
-	expect(t, in, FindConnections, "lazy", "21 connections", " 0 work")
+	inspecttest.Expect(t, in, FindConnections, "lazy", "21 connections", " 0 work")
 }
 
 func TestFullServerIsFound(t *testing.T) {
@@ -158,12 +160,12 @@ func TestFullServerIsFound(t *testing.T) {
 		for range limit {
 			all = append(all, d.connect("many"))
 		}
-		samples(t, i, leastSamples)
+		inspecttest.Sample(t, i, leastSamples)
 		for _, c := range all {
 			c.Close(context.Background())
 		}
 	})
-	if f := expect(t, in, FindConnections, "max_connections"); f.Severity != record.Critical {
+	if f := inspecttest.Expect(t, in, FindConnections, "max_connections"); f.Severity != record.Critical {
 		t.Errorf("%+v", f)
 	}
 }
@@ -174,24 +176,24 @@ func TestCrowdIsFound(t *testing.T) {
 	in := d.inspected(func(i *Inspector) {
 		holder := d.connect("ender")
 		wait := d.busy("cruncher", perCore*cores+2, "select count(*) from generate_series(1, 2000000000)")
-		samples(t, i, 4*leastSamples) // those before all have begun must not matter
+		inspecttest.Sample(t, i, 4*leastSamples) // those before all have begun must not matter
 		sure(t, holder, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cruncher'")
 		wait()
 	})
-	expect(t, in, FindConnections, "wanted to compute", "active sessions")
-	silent(t, in, FindPoolTooSmall)
+	inspecttest.Expect(t, in, FindConnections, "wanted to compute", "active sessions")
+	inspecttest.Silent(t, in, FindPoolTooSmall)
 }
 
 func TestSmallPoolIsFound(t *testing.T) {
 	d := newDatabase(t, counting(t))
 	in := d.inspected(func(i *Inspector) {
 		wait := d.busy("shop", 1, "select pg_sleep(600)")
-		samples(t, i, leastSamples)
+		inspecttest.Sample(t, i, leastSamples)
 		sure(t, d.conn, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'shop'")
 		wait()
 	})
-	expect(t, in, FindPoolTooSmall, "shop", "all of its 1 connections")
-	silent(t, in, FindConnections)
+	inspecttest.Expect(t, in, FindPoolTooSmall, "shop", "all of its 1 connections")
+	inspecttest.Silent(t, in, FindConnections)
 }
 
 func TestPoolWithFreeConnectionsIsSilent(t *testing.T) {
@@ -199,12 +201,12 @@ func TestPoolWithFreeConnectionsIsSilent(t *testing.T) {
 	in := d.inspected(func(i *Inspector) {
 		d.connect("shop")
 		wait := d.busy("shop", 1, "select pg_sleep(600)")
-		samples(t, i, leastSamples)
+		inspecttest.Sample(t, i, leastSamples)
 		sure(t, d.conn, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'shop'")
 		wait()
 	})
-	silent(t, in, FindPoolTooSmall)
-	silent(t, in, FindConnections)
+	inspecttest.Silent(t, in, FindPoolTooSmall)
+	inspecttest.Silent(t, in, FindConnections)
 	for _, p := range in.Activity.Clients {
 		if p.Application == "shop" && (p.Max != 2 || p.ActiveMean != 1 || p.AllActive != 0) {
 			t.Errorf("%+v", p)

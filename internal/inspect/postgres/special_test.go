@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/record"
 )
 
@@ -101,9 +102,9 @@ func (c *special) test(t *testing.T) {
 		Arguments: func(int, int) ([]*string, bool) { return known, true }}
 	in := d.inspected(d.repeat(3, c.sent, sent...), find)
 	if c.advice == "" {
-		silent(t, in, FindSeqScan)
+		inspecttest.Silent(t, in, FindSeqScan)
 	} else {
-		expect(t, in, FindSeqScan, c.advice)
+		inspecttest.Expect(t, in, FindSeqScan, c.advice)
 	}
 	sure(t, d.conn, "create extension hypopg")
 	list := d.proposed(in)
@@ -118,7 +119,7 @@ func (c *special) test(t *testing.T) {
 	}
 	d.carriedOut(&list[0])
 	plan := d.inspected(d.repeat(3, c.sent, sent...), find)
-	silent(t, plan, FindSeqScan)
+	inspecttest.Silent(t, plan, FindSeqScan)
 	if again := d.proposed(plan); len(again) > 0 {
 		t.Errorf("proposed again: %+v", again)
 	}

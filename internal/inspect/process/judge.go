@@ -23,6 +23,7 @@ const (
 	leastLooks    = 5    // at the sockets
 	diskShare     = 0.04 // of the samples
 	leastInDisk   = 5    // samples
+	mostlyDisk    = 0.2  // of the samples, if less than one request was in it on average: durable writes always flush
 	quotaShare    = 0.1  // of the time
 	threadShare   = 0.7  // CPU and queue of the busiest thread
 	threadCPU     = 0.2  // of that: on a CPU at least
@@ -31,6 +32,7 @@ const (
 	queuedTimes   = 2.0  // as much as on CPU
 	allCores      = 0.8  // of the cores in use, and threads that wait for one
 	wholeMachine  = 0.9  // of the cores in use, even if no thread waits: a runtime may have as many threads as cores
+	queuedAlike   = 1.0  // as much as on CPU, where the whole machine is in use and requests wait
 	leastInFlight = 2.0  // requests
 	insideShare   = 0.3  // of the requests in flight
 )
@@ -41,13 +43,11 @@ func judge(p *record.Process, inFlight float64) []record.Finding {
 	if p.Samples < leastSamples {
 		return nil
 	}
-	for _, test := range []func(*record.Process) *record.Finding{unread, disk, quota, taken, oneThread, tooFewCores} {
-		if f := test(p); f != nil {
+	for _, test := range []func(*record.Process, float64) *record.Finding{unread, disk, quota, taken, oneThread,
+		tooFewCores, waits} {
+		if f := test(p, inFlight); f != nil {
 			return []record.Finding{*f}
 		}
-	}
-	if f := waits(p, inFlight); f != nil {
-		return []record.Finding{*f}
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func finding(p *record.Process, id string, share float64, evidence, advice messa
 }
 
 // unread: what the server has sent stays in its sockets.
-func unread(p *record.Process) *record.Finding {
+func unread(p *record.Process, _ float64) *record.Finding {
 	if p.UnreadShare < unreadShare || p.UnreadMaxB < unreadB {
 		return nil
 	}
@@ -68,8 +68,8 @@ func unread(p *record.Process) *record.Finding {
 }
 
 // disk: a thread waits in uninterruptible sleep.
-func disk(p *record.Process) *record.Finding {
-	if p.DiskSeen < diskShare || p.DiskSeen*float64(p.Samples) < leastInDisk {
+func disk(p *record.Process, inFlight float64) *record.Finding {
+	if p.DiskSeen < diskShare || p.DiskSeen*float64(p.Samples) < leastInDisk || inFlight < 1 && p.DiskSeen < mostlyDisk {
 		return nil
 	}
 	var where message.Message
@@ -83,7 +83,7 @@ func disk(p *record.Process) *record.Finding {
 }
 
 // quota: the control group has used up its time.
-func quota(p *record.Process) *record.Finding {
+func quota(p *record.Process, _ float64) *record.Finding {
 	share := float64(p.ThrottleNs) / max(float64(p.LengthNs), 1)
 	if share < quotaShare {
 		return nil
@@ -100,9 +100,14 @@ func queued(p *record.Process) bool {
 	return p.Queued >= queuedCores && (p.Queued >= queuedTimes*p.OnCPU || p.OnCPU >= allCores*p.Cores)
 }
 
+// saturated reports whether all processes together have the machine's cores in use, while requests wait in this one.
+func saturated(p *record.Process, inFlight float64) bool {
+	return p.Cores > 0 && inFlight >= leastInFlight && p.OnCPU+p.OthersCPU >= wholeMachine*p.Cores
+}
+
 // taken: threads wait for cores that other processes use more than this one.
-func taken(p *record.Process) *record.Finding {
-	waits := queued(p)
+func taken(p *record.Process, inFlight float64) *record.Finding {
+	waits := queued(p) || saturated(p, inFlight) && p.Queued >= max(queuedAlike*p.OnCPU, insideShare*inFlight)
 	if len(p.Threads) > 0 {
 		t := &p.Threads[0]
 		waits = waits || t.OnCPU+t.Queued >= threadShare && t.Queued > queuedTimes*t.OnCPU
@@ -116,7 +121,7 @@ func taken(p *record.Process) *record.Finding {
 }
 
 // oneThread: one thread has all the work.
-func oneThread(p *record.Process) *record.Finding {
+func oneThread(p *record.Process, _ float64) *record.Finding {
 	if len(p.Threads) == 0 {
 		return nil
 	}
@@ -129,8 +134,8 @@ func oneThread(p *record.Process) *record.Finding {
 }
 
 // tooFewCores: more threads could run than there are cores.
-func tooFewCores(p *record.Process) *record.Finding {
-	if !queued(p) {
+func tooFewCores(p *record.Process, inFlight float64) *record.Finding {
+	if !queued(p) && (!saturated(p, inFlight) || inFlight <= p.Cores || p.OnCPU <= p.OthersCPU) {
 		return nil
 	}
 	return finding(p, FindCores, p.OnCPU/max(p.Cores, 1), message.New("find.process-cores",

@@ -208,3 +208,20 @@ func busyTicks(text []byte) (busy, stolen uint64) {
 
 // ticksPerSecond is the frequency of the clock ticks (USER_HZ) in which /proc reports times on every Linux.
 const ticksPerSecond = 100
+
+// Scheduled returns how long a process' main thread has run, and how long it has waited for a core; and, if all is set,
+// the sums over all of its threads (schedstat in proc(5)).
+func Scheduled(pid int, all bool) (cpuNs, queuedNs float64) {
+	threads := []int{pid}
+	folder := filepath.Join(procFolder, strconv.Itoa(pid), "task")
+	if all {
+		threads = numbersIn(folder)
+	}
+	for _, id := range threads {
+		text, err := os.ReadFile(filepath.Join(folder, strconv.Itoa(id), "schedstat"))
+		if cpu, queue, ok := parseSchedstat(text); ok && err == nil {
+			cpuNs, queuedNs = cpuNs+float64(cpu), queuedNs+float64(queue)
+		}
+	}
+	return cpuNs, queuedNs
+}

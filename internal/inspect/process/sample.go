@@ -327,7 +327,8 @@ func parseThrottled(data []byte) (us uint64) {
 	return us
 }
 
-// others adds the time that all other processes used, except for this one, which sends the load.
+// others adds the time that all processes used: this one, the generator, included. That of the observed one is
+// subtracted in record.
 func (o *observed) others(m machine) {
 	if o.last.busy > 0 && m.busy >= o.last.busy {
 		used := float64(m.busy-o.last.busy) / ticksPerSecond

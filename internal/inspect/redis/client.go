@@ -67,6 +67,10 @@ func (c *client) connect(ctx context.Context) error {
 	_, err = c.ask(ctx, "CLIENT", "SETNAME", clientName)
 	if code(err) == "" && err != nil {
 		c.close()
+		if ctx.Err() == nil {
+			err = fmt.Errorf("%w: the connection ended at the first question; if this is a proxy such as twemproxy, "+
+				"name the servers behind it", err)
+		}
 		return err
 	}
 	return nil

@@ -41,6 +41,8 @@ const (
 	slowFork    = 10 * time.Millisecond
 	errorsShare = 0.01
 	leastErrors = 5
+	fewSlow     = 0.01 // of a command's calls
+	starvedBy   = 1.2  // times the main thread's CPU that executing commands took
 )
 
 // caseFile holds what findings are derived from, and the findings.
@@ -154,9 +156,10 @@ func slowLog(c *caseFile) {
 	}
 	for _, command := range slices.Sorted(maps.Keys(sums)) {
 		of := sums[command]
-		if float64(of.took) < slowShare*c.wall() || slices.ContainsFunc(c.findings, func(f record.Finding) bool {
-			return f.Statement == command
-		}) {
+		if float64(of.took) < slowShare*c.wall() || c.starved() && float64(of.n) < fewSlow*c.callsOf(command) ||
+			slices.ContainsFunc(c.findings, func(f record.Finding) bool {
+				return f.Statement == command
+			}) {
 			continue
 		}
 		f := record.Finding{ID: FindSlowCommand, Severity: inspect.Grave(float64(of.took) / c.wall()), Statement: command,
@@ -169,6 +172,37 @@ func slowLog(c *caseFile) {
 		}
 		c.add(f)
 	}
+}
+
+// callsOf returns the number of calls of a command, subcommands included.
+func (c *caseFile) callsOf(command string) (calls float64) {
+	for _, s := range c.load.Statements {
+		if name, _, _ := strings.Cut(s.ID, "|"); name == command {
+			calls += s.Calls
+		}
+	}
+	return calls
+}
+
+// mainCPU returns the time that a node's main thread used, in s.
+func mainCPU(v map[string]float64) float64 {
+	if _, known := v["used_cpu_user_main_thread"]; !known { // before 6.2
+		return v["used_cpu_user"] + v["used_cpu_sys"]
+	}
+	return v["used_cpu_user_main_thread"] + v["used_cpu_sys_main_thread"]
+}
+
+// starved reports whether main threads waited for a core while they executed commands: then single calls take long
+// that aren't slow themselves.
+func (c *caseFile) starved() bool {
+	used, executing := 0.0, 0.0
+	for _, n := range c.nodes {
+		used += mainCPU(c.figures(n))
+	}
+	for _, s := range c.load.Statements {
+		executing += s.TotalNs
+	}
+	return executing > starvedBy*used*1e9
 }
 
 // own reports whether a logged command is a question of an inspector.
@@ -299,11 +333,7 @@ func bigValues(c *caseFile) {
 func cpu(c *caseFile) {
 	for _, n := range c.nodes {
 		v := c.figures(n)
-		used := v["used_cpu_user_main_thread"] + v["used_cpu_sys_main_thread"]
-		if _, known := v["used_cpu_user_main_thread"]; !known { // before 6.2
-			used = v["used_cpu_user"] + v["used_cpu_sys"]
-		}
-		share := used / max(c.seconds, 1e-9)
+		share := mainCPU(v) / max(c.seconds, 1e-9)
 		if share < busyCPU {
 			continue
 		}
@@ -452,7 +482,7 @@ func (c *caseFile) failing() (names []string) {
 	return names
 }
 
-// replication finds replicas that had to be filled anew.
+// replication finds replicas that had to be synchronized in full again.
 func replication(c *caseFile) {
 	for _, n := range c.nodes {
 		v := c.figures(n)

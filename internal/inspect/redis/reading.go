@@ -15,7 +15,7 @@ const (
 	kindCommand = "command"
 )
 
-// cumulative lists the figures of INFO that count from the server's start, beside those that begin with total_.
+// cumulative lists the figures of INFO that count from the server's start, in addition to those that begin with total_.
 // Everything else is a gauge.
 var cumulative = [...]string{
 	"used_cpu_sys", "used_cpu_user", "used_cpu_sys_main_thread", "used_cpu_user_main_thread", "used_cpu_sys_children",

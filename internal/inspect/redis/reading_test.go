@@ -26,6 +26,8 @@ func TestRules(t *testing.T) {
 		{"healthy", before, nil, nil},
 		{"CPU", "run_id:a\r\nused_cpu_user_main_thread:5\r\nused_cpu_sys_main_thread:5.5\r\n" +
 			"cmdstat_get:calls=100000,usec=200000\r\n", nil, []string{FindCPU}},
+		{"starved, with some slow calls", "run_id:a\r\nused_cpu_user_main_thread:2\r\nused_cpu_sys_main_thread:2\r\n" +
+			"cmdstat_eval:calls=20000,usec=9000000\r\n", nil, nil},
 		{"fork", "run_id:a\r\ntotal_forks:1\r\nlatest_fork_usec:100874\r\n", nil, []string{FindFork}},
 		{"delayed fsync", "run_id:a\r\naof_delayed_fsync:7\r\n", nil, []string{FindFsync}},
 		{"fsync", before, map[string]latest{"aof-fsync-always": {1, 40, 47}}, []string{FindFsync}},
@@ -39,11 +41,19 @@ func TestRules(t *testing.T) {
 				n.readings.Add(reading(n.last, "a:1", nil, time.Unix(int64(k)*10, 0)))
 			}
 			n.first, n.events = parseInfo(before), c.events
+			if c.name == "starved, with some slow calls" {
+				for k := range int64(60) {
+					n.slow[k] = slow{id: k, took: 16 * time.Millisecond, words: []string{"EVAL", "x", "0"}}
+				}
+			}
 			n.readings.Mark(inspect.Phase{Name: "load"})
 			out := &record.Inspection{Windows: n.readings.Matched(nil)}
 			judge(&Inspector{nodes: []*node{n}}, out, nil)
 			if got := ids(out); !slices.Equal(got, c.want) {
 				t.Errorf("found %v, want %v", got, c.want)
+			}
+			if old := c.name == "Redis 5"; old != (len(out.Missing) == 1 && out.Missing[0].Text.ID == "inspect-redis-old") {
+				t.Errorf("missing %+v", out.Missing)
 			}
 		})
 	}

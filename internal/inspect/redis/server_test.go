@@ -1,8 +1,10 @@
 package redis
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/test/testserver"
@@ -58,16 +61,7 @@ func watched(t *testing.T, url string, operations []inspect.Operation, load func
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer i.Close()
-	if err := i.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	load(i)
-	out, err := i.End(t.Context(), inspect.Phase{Name: "load"}, inspect.Load{Operations: operations})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return inspecttest.Run(t, i, load, operations...)
 }
 
 func ids(in *record.Inspection) (all []string) {
@@ -175,7 +169,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// A replica that is filled anew is found.
+// A replica that is synchronized in full again is found.
 func TestResync(t *testing.T) {
 	primary, replica := testserver.Redis(t), testserver.Redis(t)
 	to := drive(t, replica.Addr)
@@ -271,5 +265,31 @@ func TestCluster(t *testing.T) {
 	}
 	if !slices.Contains(ids(out), FindMoved) {
 		t.Errorf("found %v, want %s", ids(out), FindMoved)
+	}
+}
+
+// A proxy that passes on the load's commands doesn't answer questions: that is said, with what to do, and isn't waited
+// for.
+func TestProxyIsSaid(t *testing.T) {
+	s := pool.Get(t, "plain", func(t testserver.TB) *testserver.Server { return testserver.Redis(t) })
+	p := testserver.Twemproxy(t, s.Addr)
+	c, err := net.Dial("tcp", p.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write(encode([]string{"GET", "nothing"})); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := read(bufio.NewReader(c)); got != nil || err != nil {
+		t.Fatalf("the proxy says %v, %v", got, err)
+	}
+	i, err := New("redis://" + p.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close()
+	if err := i.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "name the servers behind it") {
+		t.Error(err)
 	}
 }

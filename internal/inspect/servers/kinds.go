@@ -36,6 +36,9 @@ type Kind struct {
 	// Open returns the database for advice about indexes; nil for kinds without. build permits building indexes in order
 	// to try them, if there is no other way. Its errors are like New's, or say why the server can't be reached.
 	Open func(ctx context.Context, url string, build bool) (inspect.Database, error)
+	// Settings opens the settings of the server, to change them for experiments; nil for kinds without. Its errors are
+	// like Open's.
+	Settings func(ctx context.Context, url string) (inspect.Settings, error)
 }
 
 // Kinds returns all kinds of servers that can be inspected.
@@ -45,26 +48,28 @@ func Kinds() []Kind {
 			Name: "pg", Protocols: []string{"pg"}, Products: []string{"PostgreSQL"},
 			URL:     connection.Form{Plain: "postgres", Port: "5432"},
 			Example: "postgres://host:5432/database?user=name", Rights: "pg_monitor", New: kind(postgres.New), Open: openPostgres,
+			Settings: postgres.Settings,
 		},
 		{
 			Name: "mysql", Protocols: []string{"mysql"}, Products: []string{"MySQL", "MariaDB"}, URL: mysql.Form(),
 			Example: "mysql://user@host:3306/database", Rights: "PROCESS, and SELECT on performance_schema",
-			New: kind(mysql.New), Open: database(mysql.Open),
+			New: kind(mysql.New), Open: database(mysql.Open), Settings: mysql.Settings,
 		},
 		{
 			Name: "tarantool", Protocols: []string{"iproto"}, Products: []string{"Tarantool"}, URL: tarantool.Form(),
 			Example: "tarantool://user@host:3301", Rights: "execute on box.stat and the like", New: kind(tarantool.New),
-			Open: database(tarantool.Open),
+			Open: database(tarantool.Open), Settings: tarantool.Settings,
 		},
 		{
 			Name: "picodata", Protocols: []string{"iproto"}, Products: []string{"Picodata"}, URL: picodata.Form(),
 			Cluster: true, Example: "picodata://user@host:3301?metrics=host:8081",
-			Rights: "what the load's statements need", New: kind(picodata.New),
+			Rights: "what the load's statements need", New: kind(picodata.New), Open: database(picodata.Open),
 		},
 		{
 			Name: "redis", Protocols: []string{"redis"}, URL: redis.Form(), Cluster: true,
 			Example: "redis://user:password@host:6379",
 			Rights:  "+info +slowlog|get +latency|latest +client|list +config|get", New: kind(redis.New),
+			Settings: redis.Settings,
 		},
 		{
 			Name: "etcd", Protocols: []string{"etcd"}, URL: etcd.Form(), Cluster: true,

@@ -46,6 +46,31 @@ func Open(ctx context.Context, text string, build bool) (inspect.Database, error
 	return k.Open(ctx, url, build)
 }
 
+// Settings opens the settings of the server for a text of the form KIND=URL. Its errors are like those of Open.
+func Settings(ctx context.Context, text string) (inspect.Settings, error) {
+	k, url, err := split(text)
+	if err != nil {
+		return nil, err
+	}
+	return k.Settings(ctx, url)
+}
+
+// Tunable returns an error if settings can't be changed for a text of the form KIND=URL, or Auto.
+func Tunable(text string) error {
+	var names []string
+	for _, k := range Kinds() {
+		if k.Settings != nil {
+			names = append(names, k.Name)
+		}
+	}
+	k, _, err := split(text)
+	if text == Auto || err == nil && k.Settings == nil {
+		return fmt.Errorf("settings can be changed where inspect is KIND=URL and the kind is one of %s",
+			strings.Join(names, ", "))
+	}
+	return err
+}
+
 // advising returns the names of the kinds that give advice.
 func advising() (names []string) {
 	for _, k := range Kinds() {

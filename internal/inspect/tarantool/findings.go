@@ -46,6 +46,7 @@ const (
 	leastLagS     = 0.3
 	leastBehind   = 1000 // rows
 	lateSamples   = 3
+	starvedTimes  = 2 // as long as it ran, the tx thread waited for a core
 )
 
 // caseFile holds the facts that findings are derived from, and the findings.
@@ -57,6 +58,7 @@ type caseFile struct {
 	settings   map[string]string
 	plans      []plan
 	profile    *profile // nil if none was made
+	starved    bool     // see Inspector.starved
 }
 
 // judge derives the findings, and copies the plans to the inspection.
@@ -102,7 +104,7 @@ func (c *caseFile) sends(is func(r *protocol.Request) bool) (names []string) {
 // blockedLoop finds a loop that answers late, because a function doesn't yield.
 func blockedLoop(c *caseFile) {
 	mean, most, n := c.lagNs()
-	if n < leastSamples || mean < leastLagNs {
+	if n < leastSamples || mean < leastLagNs || c.starved {
 		return
 	}
 	severity := loopSeverity(c)
@@ -250,7 +252,7 @@ func slowWAL(c *caseFile) {
 			reads = max(reads, o.MeanNs)
 		}
 	}
-	if n < leastSamples || lag >= mostCalmNs || worst.MeanNs < max(leastWriteNs, walTimes*lag, gcTimes*reads) {
+	if n < leastSamples || lag >= mostCalmNs && !c.starved || worst.MeanNs < max(leastWriteNs, walTimes*lag, gcTimes*reads) {
 		return
 	}
 	severity := record.Serious

@@ -3,10 +3,12 @@ package tarantool
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/iproto"
 	"brunt/internal/record"
@@ -24,7 +26,7 @@ func TestScanOfStatementIsFound(t *testing.T) {
 			}
 		}
 	}, statement("count", text), statement("get", "SELECT * FROM sold WHERE id = 5"))
-	expect(t, in, FindSQLScan, "count: SELECT COUNT", "SCAN TABLE", "SOLD")
+	inspecttest.Expect(t, in, FindSQLScan, "count: SELECT COUNT", "SCAN TABLE", "SOLD")
 	if len(in.Plans) != 2 || !strings.HasPrefix(in.Plans[1].Nodes[0].Text, "SEARCH TABLE") {
 		t.Errorf("%+v", in.Plans)
 	}
@@ -34,9 +36,25 @@ func TestBlockedLoopIsFound(t *testing.T) {
 	s := shared(t)
 	c := client(t, s)
 	in := inspected(t, url(s), func(i *Inspector) {
-		beside(t, i, func() bool { return len(i.seen.lagsNs) >= leastSamples }, func() { do(t, c, 1, "compute(0.05)") })
+		i.pid = 0 // whatever else this machine does
+		beside(t, i, func() bool { return len(i.seen.lagsNs) >= leastSamples }, once(c, "compute(0.05)"))
 	}, operation("report", protocol.Call, "compute"))
-	expect(t, in, FindBlockedLoop, "report", "--inspect-profile")
+	inspecttest.Expect(t, in, FindBlockedLoop, "report", "--inspect-profile")
+}
+
+// A loop that waits for a core isn't blocked by a function, and doesn't acquit the disk.
+func TestStarvedLoopIsNotBlocked(t *testing.T) {
+	late := slices.Repeat([]float64{10e6}, leastSamples)
+	write := inspect.Operation{Name: "put", MeanNs: 150e6, Done: 100,
+		Requests: []*protocol.Request{{Verb: protocol.Replace}}}
+	for starved, want := range map[bool]string{false: FindBlockedLoop, true: FindSlowWAL} {
+		in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}
+		c := &caseFile{seen: &sightings{lagsNs: late}, inspection: in, load: &in.Windows[0], starved: starved,
+			operations: []inspect.Operation{write}}
+		if c.judge(); len(in.Findings) != 1 || in.Findings[0].ID != want {
+			t.Errorf("starved %v: %+v, want %s", starved, in.Findings, want)
+		}
+	}
 }
 
 func TestFunctionIsNamedByProfile(t *testing.T) {
@@ -47,9 +65,9 @@ func TestFunctionIsNamedByProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.ProfileFunctions()
-	in := inspectedBy(t, i, func(i *Inspector) { do(t, c, 40, "return byowner(5)") },
+	in := inspecttest.Run(t, i, func(i *Inspector) { do(t, c, 40, "return byowner(5)") },
 		operation("owned", protocol.Call, "byowner"))
-	expect(t, in, FindLuaScan, "owned: byowner (init.lua:", "index:pairs")
+	inspecttest.Expect(t, in, FindLuaScan, "owned: byowner (init.lua:", "index:pairs")
 	// The profiler has stopped.
 	values, failure := c.Eval(context.Background(), "return package.loaded['brunt.profile'] == nil")
 	if failure != nil || len(values) != 1 || values[0] != true {
@@ -63,16 +81,15 @@ func TestLargeAnswersAreFound(t *testing.T) {
 	large := operation("large", protocol.Call, "large")
 	large.BytesIn = 100 * 90_000
 	in := inspected(t, url(s), func(*Inspector) { do(t, c, 100, "return large(90000)") }, large)
-	expect(t, in, FindBigReply, "large", "limit")
+	inspecttest.Expect(t, in, FindBigReply, "large", "limit")
 }
 
 func TestFullRequestsAreFound(t *testing.T) {
 	s := shared(t)
 	in := inspected(t, url(s), func(i *Inspector) {
-		var loads []func()
+		var loads []func() error
 		for range 70 {
-			c := client(t, s)
-			loads = append(loads, func() { do(t, c, 1, "rest(0.02)") })
+			loads = append(loads, once(client(t, s), "rest(0.02)"))
 		}
 		beside(t, i, func() bool {
 			n := 0
@@ -84,7 +101,7 @@ func TestFullRequestsAreFound(t *testing.T) {
 			return n >= msgMaxSamples
 		}, loads...)
 	})
-	expect(t, in, FindMsgMax, "60", "net_msg_max")
+	inspecttest.Expect(t, in, FindMsgMax, "60", "net_msg_max")
 }
 
 // The figures are those of a server whose inserts fail, and of a small one whose two slabs are both in use.
@@ -106,12 +123,12 @@ func TestGarbageIsFound(t *testing.T) {
 	in := inspected(t, url(s), func(i *Inspector) {
 		for range gcFalls + 2 {
 			do(t, c, 1, "collect()")
-			sampled(t, i, 1)
+			inspecttest.Sample(t, i, 1)
 			do(t, c, 1, "return garbage(300000)")
-			sampled(t, i, 1)
+			inspecttest.Sample(t, i, 1)
 		}
 	})
-	expect(t, in, FindLuaGC, "garbage")
+	inspecttest.Expect(t, in, FindLuaGC, "garbage")
 }
 
 func TestLateReplicaIsFound(t *testing.T) {
@@ -141,10 +158,10 @@ func TestLateReplicaIsFound(t *testing.T) {
 		all[1].Stop()
 		do(t, c, 1, "for i = 1, 3000 do box.space.q:replace{i} end")
 		for i.activity.Samples() < infoEvery*(lateSamples+1) {
-			sampled(t, i, 1)
+			inspecttest.Sample(t, i, 1)
 		}
 	})
-	expect(t, in, FindReplicaLag, "replica 2")
+	inspecttest.Expect(t, in, FindReplicaLag, "replica 2")
 }
 
 func TestHealthyServerIsSilent(t *testing.T) {
@@ -154,14 +171,14 @@ func TestHealthyServerIsSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := inspectedBy(t, i, func(i *Inspector) {
+	in := inspecttest.Run(t, i, func(i *Inspector) {
 		for k := range 50 {
 			do(t, c, 4, fmt.Sprintf("return get(%d)", k+1))
 			if _, err := c.Query(context.Background(), "SELECT * FROM sold WHERE id = 5"); err != nil {
 				t.Fatal(err)
 			}
 			if k%4 == 0 {
-				sampled(t, i, 1)
+				inspecttest.Sample(t, i, 1)
 			}
 		}
 	}, operation("get", protocol.Call, "get"), statement("sold", "SELECT * FROM sold WHERE id = 5"))
@@ -228,5 +245,5 @@ func TestVinylDebtIsFound(t *testing.T) {
 	seen := &sightings{debts: []debt{{60 << 20, 28 << 20}, {60 << 20, 28 << 20}, {1, 0}}}
 	c := &caseFile{seen: seen, inspection: in, load: &in.Windows[0]}
 	c.judge()
-	expect(t, in, FindVinylDebt, "compaction")
+	inspecttest.Expect(t, in, FindVinylDebt, "compaction")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/inspect/inspecttest"
 	"brunt/test/testserver"
 )
 
@@ -19,7 +20,7 @@ func TestUserWithoutRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.ProfileFunctions()
-	in := inspectedBy(t, i, func(i *Inspector) { sampled(t, i, 3) })
+	in := inspecttest.Run(t, i, func(i *Inspector) { inspecttest.Sample(t, i, 3) })
 	if len(in.Missing) != 2 || !strings.Contains(in.Missing[1].Remedy.String(), "'execute', 'universe'") {
 		t.Fatalf("%+v", in.Missing)
 	}
@@ -69,7 +70,7 @@ func TestRestartDuringLoad(t *testing.T) {
 		s.Restart()
 		do(t, client(t, s), 7, "return get(1)")
 		_ = i.Sample(context.Background(), 0) // may notice that the connection is lost
-		sampled(t, i, 2)
+		inspecttest.Sample(t, i, 2)
 	})
 	if len(in.Missing) != 1 || !strings.Contains(in.Missing[0].Text.String(), "started again") {
 		t.Errorf("%+v", in.Missing)

@@ -10,12 +10,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"brunt/internal/base/secret"
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/process"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/iproto"
 	"brunt/internal/record"
@@ -41,6 +41,9 @@ type Inspector struct {
 	wanted   bool // the profile
 	profile  *profile
 	missing  []record.Warning
+	pid      int     // of the process, if it runs on this machine; 0 if not
+	cpuNs    float64 // of the tx thread, at the beginning
+	queuedNs float64 // that it waited for a core until then
 }
 
 var (
@@ -88,10 +91,24 @@ func (i *Inspector) Begin(ctx context.Context) error {
 		i.miss(record.NewWarning("inspect-tarantool-rights", message.Text("functions", strings.Join(i.denied, ", ")),
 			message.Text("user", userOf(i.target)), message.Text("grant", grant(i.denied, userOf(i.target)))))
 	}
+	if found := process.Find([]string{i.target.Address}); len(found) > 0 {
+		i.pid = found[0].PID
+		i.cpuNs, i.queuedNs = process.Scheduled(i.pid, false)
+	}
 	if i.wanted {
 		i.startProfile(ctx)
 	}
 	return nil
+}
+
+// starved reports whether the tx thread, which is the main one, waited for a core for much longer than it ran: then the
+// loop is late because of other processes.
+func (i *Inspector) starved() bool {
+	if i.pid == 0 {
+		return false
+	}
+	cpu, queued := process.Scheduled(i.pid, false)
+	return queued-i.queuedNs > starvedTimes*max(cpu-i.cpuNs, 0)
 }
 
 func userOf(t protocol.Target) string {
@@ -159,7 +176,8 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	}
 	out.Activity = i.activity.Record(func(string) bool { return false })
 	out.RoundTripNs = i.seen.tripNs
-	c := &caseFile{seen: &i.seen, inspection: out, load: &out.Windows[0], operations: load.Operations}
+	c := &caseFile{seen: &i.seen, inspection: out, load: &out.Windows[0], operations: load.Operations,
+		starved: i.starved()}
 	if err == nil {
 		c.settings = i.settings(ctx)
 	}
@@ -181,12 +199,8 @@ func (i *Inspector) Close() {
 	}
 }
 
-// miss adds a notice about missing information, unless there is the same one already.
-func (i *Inspector) miss(w record.Warning) {
-	if !slices.ContainsFunc(i.missing, func(o record.Warning) bool { return o.Text.Equal(w.Text) }) {
-		i.missing = append(i.missing, w)
-	}
-}
+// miss adds a notice about missing information.
+func (i *Inspector) miss(w record.Warning) { inspect.Miss(&i.missing, w) }
 
 // call calls a function without arguments. The result is nil if the server doesn't have it or the user may not call it.
 func (i *Inspector) call(ctx context.Context, function string) (map[string]any, error) {

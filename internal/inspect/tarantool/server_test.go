@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/iproto"
 	"brunt/internal/record"
@@ -70,24 +69,7 @@ func inspected(t testing.TB, url string, load func(i *Inspector), operations ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inspectedBy(t, i, load, operations...)
-}
-
-func inspectedBy(t testing.TB, i *Inspector, load func(i *Inspector),
-	operations ...inspect.Operation) *record.Inspection {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	defer i.Close()
-	if err := i.Begin(ctx); err != nil {
-		t.Fatal(err)
-	}
-	load(i)
-	out, err := i.End(ctx, inspect.Phase{Name: "load"}, inspect.Load{Operations: operations})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return inspecttest.Run(t, i, load, operations...)
 }
 
 // client returns a session of the load.
@@ -112,42 +94,28 @@ func do(t testing.TB, c *iproto.Session, n int, program string) {
 	}
 }
 
-// sampled takes n samples.
-func sampled(t testing.TB, i *Inspector, n int) {
-	t.Helper()
-	for k := range n {
-		if err := i.Sample(context.Background(), time.Duration(k)*time.Millisecond); err != nil {
-			t.Fatal(err)
+// once returns a function that evaluates a program.
+func once(c *iproto.Session, program string) func() error {
+	return func() error {
+		if _, err := c.Eval(context.Background(), program); err != nil {
+			return err
 		}
+		return nil
 	}
 }
 
 // beside runs a load again and again while samples are taken until a condition holds.
-func beside(t testing.TB, i *Inspector, holds func() bool, loads ...func()) {
+func beside(t testing.TB, i *Inspector, holds func() bool, loads ...func() error) {
 	t.Helper()
-	stop := make(chan struct{})
-	var group sync.WaitGroup
-	for _, load := range loads {
-		group.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					load()
-				}
-			}
-		})
-	}
+	stop := inspecttest.Repeat(t, loads...)
+	defer stop()
 	for end := time.Now().Add(time.Minute); !holds(); {
 		if time.Now().After(end) {
 			t.Error("it didn't come about in a minute")
-			break
+			return
 		}
-		sampled(t, i, 1)
+		inspecttest.Sample(t, i, 1)
 	}
-	close(stop)
-	group.Wait()
 }
 
 // operation returns an operation of requests that aren't SQL.
@@ -159,25 +127,4 @@ func operation(name string, verb protocol.Verb, text string) inspect.Operation {
 func statement(name, text string) inspect.Operation {
 	return inspect.Operation{Name: name, Done: 100, Statements: []string{text},
 		Requests: []*protocol.Request{{Verb: protocol.SQL, Text: text}}}
-}
-
-// expect fails the test unless the finding is there, and its texts contain the given ones.
-func expect(t testing.TB, in *record.Inspection, id string, texts ...string) {
-	t.Helper()
-	for _, f := range in.Findings {
-		if f.ID != id {
-			continue
-		}
-		whole := fmt.Sprint(f.Subject, " ", f.Evidence, " ", f.Advice)
-		for _, text := range texts {
-			if !strings.Contains(whole, text) {
-				t.Errorf("%s doesn't say %q: %s", id, text, whole)
-			}
-		}
-		if f.Severity == "" || f.Subject == "" || f.Evidence.IsZero() || f.Advice.IsZero() {
-			t.Errorf("a part is missing: %+v", f)
-		}
-		return
-	}
-	t.Fatalf("no finding %s among %+v\nwindow %+v", id, in.Findings, in.Windows[0].Counters)
 }

@@ -17,7 +17,7 @@ type Segment struct {
 // Exact says how the arrivals of a segment differ from those that its rates alone give. The zero value says that they
 // don't.
 type Exact struct {
-	// Whole says that the arrivals are counted anew: the first is at the segment's start, and if their expected number
+	// Whole says that the arrivals are counted from 0: the first is at the segment's start, and if their expected number
 	// isn't whole, the rest is dropped.
 	Whole bool
 	// TimesNs are, if not nil, the arrivals themselves, in ns after the segment's start: ascending, from 0 to below its
@@ -118,7 +118,7 @@ func (p Part) owns(machine, turn uint64) bool {
 func (p Part) machine() uint64 { return p.Takes[0] % p.machines }
 
 // At returns the number of the part's k-th operation, from 0.
-func (p Part) At(k uint64) uint64 {
+func (p *Part) At(k uint64) uint64 {
 	n := uint64(len(p.Takes))
 	if n == 0 {
 		return k

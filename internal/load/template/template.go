@@ -4,6 +4,7 @@ package template
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -136,7 +137,8 @@ func (t *Template) Plain(dst []byte, args []gen.Value) []byte {
 // Literal returns a template of text without placeholders. It keeps text.
 func Literal(text []byte) Template { return Template{[]piece{{text, -1}}} }
 
-// AppendValue appends a value in the form used by text-only protocols: numbers in decimal, booleans as true and
+// AppendValue appends a value in the form used by text-only protocols: numbers in decimal (infinities as inf and -inf, as
+// Redis writes them), booleans as true and
 // false, times by RFC 3339 in UTC with up to microseconds, UUIDs with hyphens, null as nothing, everything else
 // byte by byte.
 func AppendValue(dst []byte, v *gen.Value) []byte {
@@ -146,6 +148,12 @@ func AppendValue(dst []byte, v *gen.Value) []byte {
 	case gen.String, gen.JSON, gen.Bytes:
 		return append(dst, v.B...)
 	case gen.Float:
+		switch {
+		case math.IsInf(v.F, 1):
+			return append(dst, "inf"...)
+		case math.IsInf(v.F, -1):
+			return append(dst, "-inf"...)
+		}
 		return strconv.AppendFloat(dst, v.F, 'g', -1, 64)
 	case gen.Datetime:
 		return time.UnixMicro(v.I).UTC().AppendFormat(dst, time.RFC3339Nano)

@@ -1,6 +1,7 @@
 package template_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,8 @@ func TestAppendValue(t *testing.T) {
 		{gen.Value{Kind: gen.Int, I: -1 << 63}, "-9223372036854775808"},
 		{gen.Value{Kind: gen.Uint, I: -1}, "18446744073709551615"},
 		{gen.Value{Kind: gen.Float, F: 0.1}, "0.1"},
+		{gen.Value{Kind: gen.Float, F: math.Inf(1)}, "inf"},
+		{gen.Value{Kind: gen.Float, F: math.Inf(-1)}, "-inf"},
 		{gen.Value{Kind: gen.Decimal, I: -12345, Scale: 2}, "-123.45"},
 		{gen.Value{Kind: gen.Decimal, I: 5, Scale: 3}, "0.005"},
 		{gen.Value{Kind: gen.Decimal, I: 500, Scale: 3}, "0.500"},

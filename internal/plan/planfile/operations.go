@@ -329,6 +329,8 @@ func scriptsForm() form.Form {
 		form.Required("language", "Language", form.Name(), "of the operations' scripts"),
 		form.Key("options", "Options", form.Custom[map[string]string]{In: optionsIn, Out: optionsNode, As: optionsSchema},
 			"the language's own settings"),
+		form.Key("scaled_by", "ScaledBy", form.Name(), "the option that takes the factor of the load, if the scripts have rates"),
+		form.Key("rate", "RatePerS", form.Positive(), "operations a second at the factor 1"),
 	)
 	return form.Custom[plan.Scripts]{
 		In: func(r *form.Reader, key string, n *yaml.Node, to *plan.Scripts) { m.Read(r, key, n, form.ValueOf(to)) },

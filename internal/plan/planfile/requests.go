@@ -245,7 +245,7 @@ func bodyNode(w *protocol.Web) *yaml.Node {
 	case w.Body == nil:
 		return nil
 	}
-	return binary(w.Body)
+	return markedParts(binary(w.Body), bodyPart, string(w.Body))
 }
 
 // headersIn keeps the order of the file. A list of values means that the header is sent several times.

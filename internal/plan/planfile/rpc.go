@@ -153,7 +153,7 @@ func messageNode(c *protocol.RPC) *yaml.Node {
 	if len(c.Messages) != 1 {
 		return nil
 	}
-	return messageOf(c.Messages[0])
+	return markedParts(messageOf(c.Messages[0]), messagePart, c.Messages[0])
 }
 
 func messagesNode(c *protocol.RPC) *yaml.Node {
@@ -162,7 +162,7 @@ func messagesNode(c *protocol.RPC) *yaml.Node {
 	}
 	n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	for _, m := range c.Messages {
-		n.Content = append(n.Content, messageOf(m))
+		n.Content = append(n.Content, markedParts(messageOf(m), messagePart, m))
 	}
 	return n
 }

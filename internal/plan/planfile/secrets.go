@@ -92,6 +92,7 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 	for c, at := range p.Calls() {
 		s.pairs(c.Metadata, at)
 	}
+	s.parts(p)
 	return s.problems.Sort().Err()
 }
 
@@ -121,6 +122,7 @@ func SecretValues(p *plan.Plan) (map[string]string, error) {
 	for c := range p.Calls() {
 		g.pairs(c.Metadata)
 	}
+	g.parts(p)
 	return g.values, g.err
 }
 

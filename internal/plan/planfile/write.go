@@ -12,10 +12,10 @@ import (
 )
 
 // Write returns a plan as YAML that Read converts to an equal plan, with shorthands expanded. Secrets are replaced by
-// ***: the password, options, HTTP headers and URL parameters whose names sound secret, and credentials in addresses.
-// Secrets restores them.
+// ***: the password, options, HTTP headers, URL parameters and parts of bodies whose names sound secret, and credentials
+// in addresses. Secrets restores them.
 func Write(p *plan.Plan) ([]byte, error) {
-	out, err := dump(newFormat().Write(form.ValueOf(p)))
+	out, err := dump(newFormat().Write(form.ValueOf(withoutParts(p))))
 	if err != nil {
 		return nil, fmt.Errorf("write the plan as YAML: %w", err)
 	}

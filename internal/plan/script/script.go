@@ -99,7 +99,7 @@ type Session interface {
 }
 
 // Counting is implemented by programs whose operations count more than whether they succeed. The counts are in the
-// record, beside those of all operations, and those of workers add up.
+// record, in addition to those of all operations, and those of workers add up.
 type Counting interface {
 	// Counters returns the names of what an operation (an index in Source.Operations) counts, in the order of
 	// Step.Counts; at most MaxCounters.

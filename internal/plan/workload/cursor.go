@@ -61,7 +61,7 @@ type Cursor struct {
 	pause   time.Duration
 	timings []Timing  // of the attempt's requests; empty unless Workload.TimedRequests is set
 	script  *scripted // the session's scripts; nil if the workload has none
-	Counted []uint32  // what a script counted; nil for other operations, and after a failure
+	counted []uint32  // what a script counted; see Counts
 }
 
 // phase is the state of a Cursor.
@@ -83,7 +83,7 @@ func (w *Workload) NewCursor(session int, rules Rules) Cursor {
 // Begin starts operation number index.
 func (c *Cursor) Begin(index uint64) Move {
 	c.Operation, c.Index, c.Attempts, c.EndNs = c.choose(index), index, 1, 0
-	c.Facts, c.Counted = protocol.Facts{}, nil
+	c.Facts = protocol.Facts{}
 	c.traced = c.work.Trace.has(index)
 	c.op = &c.work.Operations[c.Operation]
 	if c.op.verified && c.work.Begins != nil {
@@ -91,9 +91,11 @@ func (c *Cursor) Begin(index uint64) Move {
 	}
 	c.step, c.filled, c.news, c.unsure = 0, 0, false, false
 	c.forgive()
-	c.forgetTimings()
+	if c.work.TimedRequests != nil {
+		c.forgetTimings()
+	}
 	if c.op.script >= 0 {
-		c.script.began = false
+		c.script.began, c.counted = false, nil
 		return c.follow(c.script.Begin(c.op.script, index), false, 0)
 	}
 	return c.send()
@@ -417,11 +419,13 @@ func (c *Cursor) conclude() Move {
 
 // Rest returns the think time after the operation.
 func (c *Cursor) Rest() time.Duration {
-	if c.script != nil && c.script.waiter != nil {
-		return 0
-	}
-	if c.script != nil && c.script.rester != nil {
-		return c.script.rester.Rest()
+	if c.work.scripts != nil {
+		switch s := c.script; {
+		case s.waiter != nil:
+			return 0
+		case s.rester != nil:
+			return s.rester.Rest()
+		}
 	}
 	if t := &c.op.Think; t.Min <= 0 && t.Max <= 0 {
 		return 0

@@ -93,7 +93,7 @@ func (c *compiler) scripted(op *plan.Operation, out *Operation) {
 
 // choose returns the index of operation number index.
 func (c *Cursor) choose(index uint64) int {
-	if c.script != nil && c.script.chooser != nil {
+	if c.work.scripts != nil && c.script.chooser != nil {
 		return c.work.scripts.operations[c.script.chooser.Choose(index)]
 	}
 	return c.work.Pick(index)
@@ -124,7 +124,7 @@ func (c *Cursor) follow(next script.Step, lost bool, atNs int64) Move {
 	c.EndNs = atNs
 	if c.Failure = next.Failure; c.Failure.Class == protocol.OK {
 		c.phase = over
-		c.Counted = next.Counts
+		c.counted = next.Counts
 		return Over
 	}
 	c.news = true
@@ -173,7 +173,15 @@ func (c *Cursor) Wait() (pause time.Duration, quit bool) {
 }
 
 // Renews reports whether the session's next operation has a new connection, because a script said so.
-func (c *Cursor) Renews() bool { return c.script != nil && c.script.renew }
+func (c *Cursor) Renews() bool { return c.work.scripts != nil && c.script.renew }
 
 // Quits reports whether the session takes no further operations, because a script said so.
-func (c *Cursor) Quits() bool { return c.script != nil && c.script.quit }
+func (c *Cursor) Quits() bool { return c.work.scripts != nil && c.script.quit }
+
+// Counts returns what the operation counted if it is a script; nil for other operations, and after a failure.
+func (c *Cursor) Counts() []uint32 {
+	if c.op.script < 0 {
+		return nil
+	}
+	return c.counted
+}

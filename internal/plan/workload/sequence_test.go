@@ -74,7 +74,7 @@ func TestSequenceOfDividedLoad(t *testing.T) {
 			}
 			seen[key] = true
 			if offset == 0 && i < operations/2 {
-				greatest = max(greatest, key) // the second machine queries meanwhile
+				greatest = max(greatest, key) // the second machine queries at the same time
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func (s *store) Settings() map[string]string {
 func (s *store) Close() error { return s.db.Close() }
 
 // transaction is a Badger transaction. Badger keeps the keys and values that are written until the transaction
-// ends, so every key is allocated anew.
+// ends, so every key is allocated again.
 type transaction struct {
 	tx    *badger.Txn
 	value []byte

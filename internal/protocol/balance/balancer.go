@@ -377,7 +377,7 @@ func (b *Balancer) weighted(c *choice, up Set) (node int, ok bool) {
 }
 
 // awayTurns is the number of turns in a row in which a node must not have been connected to count as lost. A single
-// session that connects again doesn't make a node lost that others use meanwhile.
+// session that connects again doesn't make a node lost that others use in the meantime.
 const awayTurns = 16
 
 // meet notes whether a node was connected when it had a turn. A node that was lost and is connected again has returned:

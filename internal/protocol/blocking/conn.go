@@ -36,7 +36,6 @@ const (
 	idleCheck   = time.Second
 	endCheck    = time.Millisecond       // Ended looks at a connection that has been idle for so long
 	goodbye     = 100 * time.Millisecond // time to send the final message
-	cancelling  = 2 * time.Second        // time to ask the server to stop
 )
 
 // Conn is a connection that is used by one goroutine at a time. Close may be called while a request is in
@@ -56,11 +55,13 @@ type Conn struct {
 	ended     chan struct{} // receives when interrupt has run
 	lastAt    time.Time     // when the last exchange ended, or the connection was last looked at
 	closed    atomic.Bool
+	lingers   chan struct{} // closed when the server has been asked to stop; nil if it needn't be
 }
 
 var (
 	_ protocol.AdHoc      = (*Conn)(nil)
 	_ protocol.Exchanger  = (*Conn)(nil)
+	_ protocol.Lingering  = (*Conn)(nil)
 	_ protocol.Perishable = (*Conn)(nil)
 	_ protocol.Stateless  = (*Conn)(nil)
 )
@@ -297,17 +298,12 @@ func (c *Conn) lost(ctx context.Context, x *exchange, sent bool, err error) *pro
 	if ctx.Err() != nil {
 		err = ctx.Err() // ctx set the deadline that caused err
 	}
-	if sent && c.cancel != nil && !c.closed.Load() {
-		cancel := c.cancel
-		go func() {
-			ctx, done := context.WithTimeout(context.Background(), cancelling)
-			defer done()
-			cancel(ctx)
-		}()
-	}
-	if ctx.Err() != nil && x.written {
-		_ = c.Close() // the server is alive, so send the final message as well
-	} else {
+	switch part := ctx.Err() != nil && x.written; { // the server is alive, so send the final message as well
+	case sent && c.cancel != nil && !c.closed.Swap(true):
+		c.abandon(part)
+	case part:
+		_ = c.Close()
+	default:
 		c.drop()
 	}
 	if sent {
@@ -416,12 +412,36 @@ func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
+	c.part()
+	return c.net.Close()
+}
+
+// part sends the final message, if there is one.
+func (c *Conn) part() {
 	if p, ok := c.codec.(protocol.Parting); ok {
 		c.net.SetWriteDeadline(time.Now().Add(goodbye))
 		_, _ = c.net.Write(p.Part(nil)) // best effort: the connection is closed in any case
 	}
-	return c.net.Close()
 }
+
+// abandon closes the connection in the background, once the server has stopped what it does for it.
+func (c *Conn) abandon(part bool) {
+	if part {
+		c.part()
+	} else {
+		socket.CloseWrite(c.net, goodbye)
+	}
+	c.lingers = make(chan struct{})
+	go func() {
+		defer close(c.lingers)
+		ctx, done := context.WithTimeout(context.Background(), protocol.Abandoning)
+		defer done()
+		protocol.Abandon(ctx, c.net, c.cancel)
+	}()
+}
+
+// Lingers returns a channel that is closed when the server has been asked to stop, or nil; see protocol.Lingering.
+func (c *Conn) Lingers() <-chan struct{} { return c.lingers }
 
 // drop closes the connection without a final message.
 func (c *Conn) drop() {

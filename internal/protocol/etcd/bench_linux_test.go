@@ -48,10 +48,11 @@ func run(t testing.TB, p *plan.Plan, address string, sessions, pipeline int, ope
 		t.Fatal(err)
 	}
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: New(), Targets: []protocol.Target{{Address: address}}, Sessions: sessions,
-		Pipeline: pipeline, Retries: 3,
-		OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
+		Workload: w, Driver: New(), Sessions: sessions, OperationTimeout: 30 * time.Second,
 		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+		Where:   engine.Where{Targets: []protocol.Target{{Address: address}}},
+		Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second}, Retrying: engine.Retrying{Retries: 3},
+		ForLoops: engine.ForLoops{Pipeline: pipeline},
 	}
 	var fleet engine.Fleet
 	if codec {

@@ -101,9 +101,12 @@ func say(t *testing.T, address, file string, pipeline int, operations uint64) {
 	}
 	collector := measure.NewCollector(len(w.Operations), 1)
 	d := New()
-	cfg := engine.FleetConfig{Workload: w, Driver: d, Targets: []protocol.Target{{Address: address,
-		Options: map[string]string{"proto": file}}}, Sessions: 2, Pipeline: pipeline, OperationTimeout: 30 * time.Second,
-		ConnectTimeout: 10 * time.Second, Clock: engine.NewClock(time.Now()), Collector: collector}
+	cfg := engine.FleetConfig{
+		Workload: w, Driver: d, Sessions: 2, OperationTimeout: 30 * time.Second, Clock: engine.NewClock(time.Now()),
+		Collector: collector, Where: engine.Where{Targets: []protocol.Target{{Address: address,
+			Options: map[string]string{"proto": file}}}}, Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second},
+		ForLoops: engine.ForLoops{Pipeline: pipeline},
+	}
 	fleet, err := loop.NewFleet(cfg, d)
 	if err != nil {
 		t.Fatal(err)

@@ -34,9 +34,11 @@ func streamsOnEventLoops(t *testing.T, limit int) {
 	}
 	collector := measure.NewCollector(len(w.Operations), 1)
 	d := New()
-	cfg := engine.FleetConfig{Workload: w, Driver: d, Targets: []protocol.Target{target}, Sessions: 2, Pipeline: 20,
-		OperationTimeout: time.Minute, ConnectTimeout: 10 * time.Second, Clock: engine.NewClock(time.Now()),
-		Collector: collector}
+	cfg := engine.FleetConfig{
+		Workload: w, Driver: d, Sessions: 2, OperationTimeout: time.Minute, Clock: engine.NewClock(time.Now()),
+		Collector: collector, Where: engine.Where{Targets: []protocol.Target{target}},
+		Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second}, ForLoops: engine.ForLoops{Pipeline: 20},
+	}
 	fleet, err := loop.NewFleet(cfg, d)
 	if err != nil {
 		t.Fatal(err)

@@ -30,9 +30,9 @@ func TestAnswersComeInAnyOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: New(), Targets: []protocol.Target{target(s)}, Sessions: 2, Pipeline: 16,
-		OperationTimeout: 30 * time.Second,
-		ConnectTimeout:   10 * time.Second, Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(1, 1),
+		Workload: w, Driver: New(), Sessions: 2, OperationTimeout: 30 * time.Second, Clock: engine.NewClock(time.Now()),
+		Collector: measure.NewCollector(1, 1), Where: engine.Where{Targets: []protocol.Target{target(s)}},
+		Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second}, ForLoops: engine.ForLoops{Pipeline: 16},
 	}
 	fleet, err := loop.NewFleet(cfg, New())
 	if err != nil {

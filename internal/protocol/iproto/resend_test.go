@@ -1,16 +1,21 @@
 package iproto
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/msgpack"
 	"brunt/internal/protocol/protocoltest"
 	"brunt/test/testserver"
+
+	"github.com/tarantool/go-tarantool/v2/datetime"
+	vmihailenco "github.com/vmihailenco/msgpack/v5"
 )
 
 // storedValues are values of Tarantool's types, as expressions of Lua.
@@ -122,6 +127,59 @@ func TestExtensions(t *testing.T) {
 		if msgpack.Present(&v); kindOf(&v) != c.shown {
 			t.Errorf("%s is shown as %s, want %s", c.name, kindOf(&v), c.shown)
 		}
+	}
+}
+
+// Times and intervals that go-tarantool writes are sent back as they came, and shown as the same moments. (Tarantool
+// itself has them from 2.10 on.)
+func TestTimesOfGoTarantool(t *testing.T) {
+	moment := func(text, zone string) (*datetime.Datetime, string) {
+		place, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := time.ParseInLocation("2006-01-02 15:04:05.999999999", text, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := datetime.MakeDatetime(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &d, fmt.Sprint("datetime ", at.UnixMicro())
+	}
+	for _, c := range [][3]string{
+		{"2024-02-29 12:34:56", "UTC"}, {"2024-02-29 12:34:56.789012345", "UTC"}, {"1492-10-12 01:02:03", "UTC"},
+		{"2024-07-01 12:00:00", "Europe/Moscow"}, {"9999-12-31 23:59:59.999999", "America/New_York"},
+	} {
+		d, want := moment(c[0], c[1])
+		sentBackAs(t, c[0]+" "+c[1], d, want)
+	}
+	for want, i := range map[string]*datetime.Interval{
+		"string +1 years, 2 months, 3 weeks": {Year: 1, Month: 2, Week: 3},
+		"string -1 years, 4 days, 5 hours, 6 minutes, 7 seconds, 8 nanoseconds": {Year: -1, Day: 4,
+			Hour: 5, Min: 6, Sec: 7, Nsec: 8},
+	} {
+		sentBackAs(t, want, i, want)
+	}
+}
+
+// sentBackAs reads what go-tarantool writes for a value, sends it back, and shows it.
+func sentBackAs(t *testing.T, name string, value any, want string) {
+	t.Helper()
+	b, err := vmihailenco.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := msgpack.Reader{B: b}
+	var v gen.Value
+	r.Value(&v)
+	back, refused := msgpack.AppendValue(nil, &v)
+	if refused != nil || r.Err != msgpack.Fine || !bytes.Equal(back, b) {
+		t.Errorf("%s: %x is sent back as %x, %v %v", name, b, back, refused, r.Err)
+	}
+	if msgpack.Present(&v); kindOf(&v) != want {
+		t.Errorf("%s is shown as %s, want %s", name, kindOf(&v), want)
 	}
 }
 

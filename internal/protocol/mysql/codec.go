@@ -51,7 +51,7 @@ type codec struct {
 	answer
 }
 
-// capabilities are what client and server have agreed upon.
+// capabilities are what client and server have agreed on.
 type capabilities struct {
 	deprecateEOF  bool // columns aren't followed by EOF, and rows are by OK
 	cacheMetadata bool // MariaDB leaves out columns that the client knows

@@ -21,8 +21,12 @@ type conn struct {
 	*session
 	statements []statement
 	args       []sqldriver.NamedValue
-	stop       func() // makes the server stop what the session is running
+	stop       func() <-chan struct{} // makes the server stop what the session is running
+	lingers    <-chan struct{}        // what stop has returned, or nil
 }
+
+// Lingers returns a channel that is closed when the server has been asked to stop, or nil; see protocol.Lingering.
+func (c *conn) Lingers() <-chan struct{} { return c.lingers }
 
 // Do executes a request of the program.
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
@@ -58,7 +62,7 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	case err != nil:
 		reply.Fail(c.failure(ctx, req, err))
 		if reply.Fatal && ctx.Err() != nil {
-			c.stop()
+			c.lingers = c.stop()
 		}
 	case st.records != nil:
 		reply.Missing = reply.Rows+reply.Affected < st.records.Distinct(args)
@@ -131,8 +135,8 @@ func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
 }
 
 const (
-	// stopWithin is the time limit for asking a server to stop a statement.
-	stopWithin = 2 * time.Second
+	// stopAgain is the first pause before a server is asked once more to stop a statement.
+	stopAgain = 50 * time.Millisecond
 	// stopsAtOnce is the maximum number of connections used for that at the same time.
 	stopsAtOnce = 8
 )
@@ -146,13 +150,16 @@ func (s *session) numbered(ctx context.Context) error {
 }
 
 // stop makes the server stop what it is running for a session that was given up. Otherwise the server would
-// notice the end of the connection only when the statement ends. stop doesn't wait.
-func (d *Driver) stop(t protocol.Target, number string) {
+// notice the end of the connection only when the statement ends. stop doesn't wait, but returns a channel that is
+// closed when it has been done.
+func (d *Driver) stop(t protocol.Target, number string) <-chan struct{} {
 	if _, err := strconv.ParseUint(number, 10, 64); err != nil {
-		return
+		return nil
 	}
+	done := make(chan struct{})
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+		defer close(done)
+		ctx, cancel := context.WithTimeout(context.Background(), protocol.Abandoning)
 		defer cancel()
 		select {
 		case d.stopping <- struct{}{}:
@@ -160,11 +167,10 @@ func (d *Driver) stop(t protocol.Target, number string) {
 		case <-ctx.Done():
 			return
 		}
-		if s, refused := open(ctx, t); refused == nil {
-			defer s.Close()
-			s.ExecContext(ctx, "KILL "+number, nil)
+		for pause := stopAgain; !d.kill(ctx, t, number) && protocol.Sleep(ctx, pause); pause *= 2 {
 		}
 	}()
+	return done
 }
 
 // classOf returns the class of an error by its number (the error references of MySQL and MariaDB; numbers from

@@ -139,7 +139,8 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return nil, refused
 	}
-	c := &conn{session: s, statements: make([]statement, len(p.Requests)), stop: func() { d.stop(t, s.number) }}
+	c := &conn{session: s, statements: make([]statement, len(p.Requests)),
+		stop: func() <-chan struct{} { return d.stop(t, s.number) }}
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	if err := s.numbered(ctx); err != nil {

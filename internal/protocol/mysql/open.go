@@ -59,7 +59,7 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return protocol.CodecConn{Net: link, Codec: c, Cancel: func(ctx context.Context) { d.kill(ctx, t, number) }}, nil
 }
 
-// wire is the connection that the library has. It notes what client and server agree upon, and once the session has
+// wire is the connection that the library has. It notes what client and server agree on, and once the session has
 // left it, the library writes and closes nothing.
 type wire struct {
 	net.Conn
@@ -110,7 +110,7 @@ func (w *wire) NetConn() net.Conn { return w.Conn }
 // leave takes the connection from the library.
 func (w *wire) leave() { w.left = true }
 
-// capabilities returns what client and server have agreed upon.
+// capabilities returns what client and server have agreed on.
 func (w *wire) capabilities() (c capabilities) {
 	if len(w.sent) < helloLength {
 		return c
@@ -254,10 +254,15 @@ func readPacket(r io.Reader) ([]byte, error) {
 	return b, err
 }
 
-// kill makes the server stop what it is running for a session that was given up.
-func (d *Driver) kill(ctx context.Context, t protocol.Target, number string) {
-	if s, refused := open(ctx, t); refused == nil {
-		defer s.Close()
-		s.ExecContext(ctx, "KILL "+number, nil)
+// kill makes the server stop what it is running for a session that was given up. It reports whether the server was
+// asked: there may be no connection free for that. Killing the connection, and not only its statement, has an effect
+// whether the statement has begun or not.
+func (d *Driver) kill(ctx context.Context, t protocol.Target, number string) bool {
+	s, refused := open(ctx, t)
+	if refused != nil {
+		return false
 	}
+	defer s.Close()
+	s.ExecContext(ctx, "KILL "+number, nil) // an error says that the session is gone, or that it can't be killed
+	return true
 }

@@ -1,7 +1,9 @@
 package mysql
 
 import (
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,8 +51,8 @@ func storedValues() map[string]struct {
 	}
 }
 
-// A captured value that is sent back, prepared or within the text, stores the value that was captured. Scripts see
-// values with the types that the documentation names.
+// A captured value that is sent back, prepared or within the text, by either tier, stores the value that was captured.
+// Scripts see values with the types that the documentation names, and texts that the server reads as the same values.
 func TestCapturedValuesAreSentBack(t *testing.T) {
 	target := targetOf(servers.MariaDB(t))
 	target.Options = map[string]string{"sql_mode": "STRICT_TRANS_TABLES"}
@@ -78,9 +80,16 @@ func TestCapturedValuesAreSentBack(t *testing.T) {
 			}
 		}
 		c, p := dial(t, target, requests...)
+		writes := slices.Clone(requests)
+		for i := range writes {
+			writes[i].Capture = nil
+		}
+		codec := connection(t, target, writes)
 		for i, literal := range values.literals {
-			var shown string
-			reply := protocol.Reply{Each: func(_ []string, row []gen.Value) { shown = protocoltest.Text(&row[0]) }}
+			var shown, text string
+			reply := protocol.Reply{Each: func(_ []string, row []gen.Value) {
+				shown, text = protocoltest.Text(&row[0]), literalOf(&row[0])
+			}}
 			c.Do(protocoltest.Within(t, time.Minute), &p.Requests[3*i], nil, &reply)
 			if reply.Class != protocol.OK {
 				t.Errorf("%s %s: %+v", kind, literal, reply.Failure)
@@ -94,13 +103,37 @@ func TestCapturedValuesAreSentBack(t *testing.T) {
 				if w := do(t, c, &p.Requests[3*i+k], value); w.Class != protocol.OK {
 					t.Errorf("%s %s as %s, request %d: %+v", kind, literal, protocoltest.Text(&value), k, w.Failure)
 				}
+				if w := do(t, codec, &writes[3*i+k], value); w.Class != protocol.OK {
+					t.Errorf("%s %s as %s, request %d of the codec: %+v", kind, literal, protocoltest.Text(&value), k, w.Failure)
+				}
+			}
+			if _, err := admin.Exec(t.Context(), fmt.Sprintf("INSERT INTO %s VALUES (%d, %s)", table, 300+i, text)); err != nil {
+				t.Errorf("%s %s, shown as %s: %v", kind, literal, text, err)
 			}
 		}
+		if n := one(t, admin, "SELECT COUNT(*) FROM "+table); n != fmt.Sprint(6*len(values.literals)) {
+			t.Errorf("%s: %s rows", kind, n)
+		}
 		wrong := one(t, admin, fmt.Sprintf(`SELECT coalesce(group_concat(concat(a.id, ': ', hex(a.v), ' is ',
-			coalesce(hex(b.v), 'null'))), '') FROM %[1]s a LEFT JOIN %[1]s b ON b.id IN (a.id + 100, a.id + 200)
+			coalesce(hex(b.v), 'null'))), '') FROM %[1]s a LEFT JOIN %[1]s b ON b.id > a.id AND b.id %% 100 = a.id
 			WHERE a.id < 100 AND NOT (hex(a.v) <=> hex(b.v))`, table))
 		if wrong != "" {
 			t.Errorf("%s: sent back %s", kind, wrong)
 		}
 	}
+}
+
+// literalOf returns what scripts see as a literal.
+func literalOf(v *gen.Value) string {
+	switch v.Kind {
+	case gen.Null:
+		return "NULL"
+	case gen.Bytes, gen.Packed:
+		return "x'" + hex.EncodeToString(v.B) + "'"
+	case gen.Int, gen.Uint:
+		return string(v.AppendText(nil))
+	case gen.Datetime:
+		return "'" + time.UnixMicro(v.I).UTC().Format("2006-01-02 15:04:05.999999") + "'"
+	}
+	return `'` + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(string(v.AppendText(nil))) + "'"
 }

@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
@@ -47,8 +49,8 @@ func storedValues() map[string][]string {
 	}
 }
 
-// A captured value that is sent back, as a parameter or as a literal, stores the value that was captured. psql fills
-// the tables and compares.
+// A captured value that is sent back, as a parameter or as a literal, stores the value that was captured. What scripts
+// see of a column is a text of its value. psql fills the tables, reads these texts and compares.
 func TestCapturedValuesAreSentBack(t *testing.T) {
 	pg := testserver.Postgres(t)
 	pg.Psql(t, `CREATE TYPE pair AS (a int, b text); CREATE TYPE mood AS ENUM ('so so');
@@ -71,17 +73,52 @@ func TestCapturedValuesAreSentBack(t *testing.T) {
 	}
 }
 
+// shownColumn is what was shown of a column's value, as a literal of psql.
+type shownColumn struct {
+	table   string
+	id      int
+	literal string
+}
+
+// shown stores what was shown.
+func shown(all []shownColumn) string {
+	var script strings.Builder
+	for _, c := range all {
+		if c.literal != "" {
+			fmt.Fprintf(&script, "INSERT INTO %s VALUES (%d, %s);", c.table, c.id+300, c.literal)
+		}
+	}
+	return script.String()
+}
+
+// literalOf returns a shown value as an expression of psql. Arrays are shown as JSON.
+func literalOf(v *gen.Value, kind string) string {
+	text := string(v.AppendText(nil))
+	if v.Kind == gen.Bytes {
+		text = `\x` + hex.EncodeToString(v.B)
+	}
+	if at := time.UnixMicro(v.I).UTC(); v.Kind == gen.Datetime && at.Year() <= 0 { // psql doesn't know the years of ISO 8601
+		text = fmt.Sprintf("%04d-%s BC", 1-at.Year(), at.Format("01-02 15:04:05.999999+00"))
+	}
+	text = "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if v.Kind == gen.JSON && strings.HasSuffix(kind, "[]") {
+		return "(SELECT coalesce(array_agg(x), '{}')::text[]::" + kind + " FROM json_array_elements_text(" + text + ") x)"
+	}
+	return text
+}
+
 // sentBack captures each value and sends it back, prepared and as a literal.
 func sentBack(t *testing.T, pg *testserver.Server, values map[string][]string,
 	open func(*protocol.Program) protocol.Conn) {
 	var script, compare strings.Builder
 	var requests []protocol.Request
 	var names []string
+	var columns []shownColumn
 	for kind, literals := range values {
 		table := fmt.Sprintf("resend_%d", len(names))
 		fmt.Fprintf(&script, "DROP TABLE IF EXISTS %[1]s; CREATE TABLE %[1]s (id int, v %[2]s);", table, kind)
 		fmt.Fprintf(&compare, `SELECT '%s: ' || a.v::text || ' is ' || coalesce(b.v::text, 'null') FROM %[2]s a, %[2]s b
-			WHERE b.id IN (a.id + 100, a.id + 200) AND a.id < 100 AND a.v::text <> b.v::text;`, kind, table)
+			WHERE b.id IN (a.id + 100, a.id + 200, a.id + 300) AND a.id < 100 AND a.v::text <> b.v::text;`, kind, table)
 		for i, literal := range literals {
 			fmt.Fprintf(&script, "INSERT INTO %s VALUES (%d, %s);", table, i, literal)
 			read := sql(fmt.Sprintf("SELECT v FROM %s WHERE id = %d", table, i))
@@ -93,6 +130,7 @@ func sentBack(t *testing.T, pg *testserver.Server, values map[string][]string,
 				requests = append(requests, write)
 			}
 			names = append(names, kind+" "+literal)
+			columns = append(columns, shownColumn{table: table, id: i})
 		}
 	}
 	pg.Psql(t, script.String())
@@ -100,6 +138,13 @@ func sentBack(t *testing.T, pg *testserver.Server, values map[string][]string,
 	conn := open(p)
 	var reply protocol.Reply
 	for i, name := range names {
+		reply.Each = func(_ []string, row []gen.Value) {
+			kind, literal, _ := strings.Cut(name, " ")
+			// JSON has no bounds of arrays, and one null; arrays within arrays aren't written by what stores them here.
+			if !strings.Contains(literal, "{{") && !strings.Contains(literal, "]=") && !strings.Contains(literal, "'null'") {
+				columns[i].literal = literalOf(&row[0], kind)
+			}
+		}
 		if conn.Do(testContext(t), &p.Requests[3*i], nil, &reply); reply.Class != protocol.OK {
 			t.Errorf("%s: %+v", name, reply.Failure)
 			continue
@@ -112,6 +157,7 @@ func sentBack(t *testing.T, pg *testserver.Server, values map[string][]string,
 			}
 		}
 	}
+	pg.Psql(t, shown(columns))
 	if wrong := pg.Psql(t, compare.String()); wrong != "" {
 		t.Errorf("sent back:\n%s", wrong)
 	}

@@ -97,7 +97,7 @@ func (c *codec) ScanIdle(buf []byte) (n int, over bool) {
 
 func (c *codec) reset() { c.taken, c.captures, c.missing, c.result = false, nil, nil, wholeRow{} }
 
-// broken fails an invalid answer and thereby ends the session.
+// broken fails an invalid answer and so ends the session.
 func (c *codec) broken(buf []byte, reply *protocol.Reply, before int64, why string, what uint64) (int, bool, int) {
 	reply.BytesIn = before + int64(len(buf))
 	reply.Fail(&protocol.Error{Class: protocol.Protocol, Fatal: true,

@@ -303,9 +303,9 @@ func (s *subject) drive(t *testing.T, target protocol.Target, want []answer, pie
 	}
 	driver := &observed{CodecDriver: s.driver, piece: piece}
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: driver, Targets: []protocol.Target{target}, Sessions: 3, Pipeline: 1,
-		OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
-		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+		Workload: w, Driver: driver, Sessions: 3, OperationTimeout: 30 * time.Second, Clock: engine.NewClock(time.Now()),
+		Collector: measure.NewCollector(len(w.Operations), 1), Where: engine.Where{Targets: []protocol.Target{target}},
+		Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second}, ForLoops: engine.ForLoops{Pipeline: 1},
 	}
 	var fleet engine.Fleet
 	if loops {

@@ -74,14 +74,13 @@ func newLoad(t *testing.T, seed string, o loadOptions) *load {
 	}
 	l.collector = measure.NewCollector(len(l.workload.Operations), len(targets))
 	cfg := engine.FleetConfig{
-		Workload: l.workload, Driver: o.protocol, Targets: targets, Sessions: o.sessions, Pipeline: o.pipeline,
-		Loops:            o.loops,
-		OperationTimeout: patience, ConnectTimeout: patience, Clock: l.clock, Collector: l.collector,
-		OnError: func(e engine.ErrorEvent) {
+		Workload: l.workload, Driver: o.protocol, Sessions: o.sessions, OperationTimeout: patience, Clock: l.clock,
+		Collector: l.collector, OnError: func(e engine.ErrorEvent) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.failed = append(l.failed, e)
-		},
+		}, Where: engine.Where{Targets: targets}, Dialing: engine.Dialing{ConnectTimeout: patience},
+		ForLoops: engine.ForLoops{Pipeline: o.pipeline, Loops: o.loops},
 	}
 	if o.library {
 		l.fleet, err = pool.NewPool(cfg)

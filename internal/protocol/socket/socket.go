@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // Network is "unix" for an address that is a path, of a socket in the file system, else "tcp".
@@ -69,6 +70,22 @@ func Reach(ctx context.Context, address string) error {
 func Ended(c net.Conn) bool {
 	waiting, err := Peek(c)
 	return waiting || err != nil
+}
+
+// CloseWrite ends the sending side of a connection, if its kind has one, within a time.
+func CloseWrite(c net.Conn, within time.Duration) {
+	for {
+		if half, ok := c.(interface{ CloseWrite() error }); ok {
+			_ = c.SetWriteDeadline(time.Now().Add(within))
+			_ = half.CloseWrite() // a connection that has ended already has no side left
+			return
+		}
+		inner, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			return
+		}
+		c = inner.NetConn()
+	}
 }
 
 // Explain says why a connection to an address could not be made.

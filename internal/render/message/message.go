@@ -214,7 +214,7 @@ type Value struct {
 // value maps an argument's kind to its value: a number (null if it is infinite or NaN), a text, or messages.
 type value map[string]any
 
-// stepKey is the key of Arg.Step beside an argument's kind.
+// stepKey is the key of Arg.Step next to an argument's kind.
 const stepKey = "step"
 
 // value returns the complete form of a message.

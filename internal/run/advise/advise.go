@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/base/sqltext"
 	"brunt/internal/inspect"
+	"brunt/internal/judge/compare"
 	"brunt/internal/judge/result"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
@@ -45,6 +46,8 @@ type Trial struct {
 	Say    func(text string)  // called with each statement before it is executed
 	Judged func(record.Proof) // called with each proof as soon as it is complete; nil: not called
 	Anyway bool               // compare runs that aren't comparable; see compare.Options
+	// Writers are the names of the operations that may write. Settings don't pay if one of them is slower.
+	Writers []string
 }
 
 // Prove measures and judges the proposals in order. Indexes that were kept remain in place for the next proposals.
@@ -59,7 +62,11 @@ func (t *Trial) Prove(ctx context.Context, proposals []record.Proposal) ([]recor
 		p := &attempt{trial: t, proof: record.Proof{Proposal: proposals[k]}, number: k + 1}
 		err := p.measure(ctx)
 		if err == nil && p.proof.Why.IsZero() {
-			p.judge()
+			if p.isSetting() {
+				p.judgeSetting()
+			} else {
+				p.judge()
+			}
 		}
 		if err == nil && p.proof.Kept {
 			err = p.with(ctx, true)
@@ -71,7 +78,7 @@ func (t *Trial) Prove(ctx context.Context, proposals []record.Proposal) ([]recor
 			case err == nil:
 				err = left
 			case left != nil:
-				err = fmt.Errorf("%w; the index may be there still: drop it by hand (%s)", err, p.proof.Drop)
+				err = p.left(err)
 			}
 		}
 		proofs = append(proofs, p.proof)
@@ -90,7 +97,8 @@ type attempt struct {
 	trial         *Trial
 	proof         record.Proof
 	number        int
-	there         *bool // whether the index exists; nil if unknown
+	there         *bool // whether the index exists, or the settings are set; nil if unknown
+	rows          []compare.Row
 	base, indexed side
 }
 
@@ -121,7 +129,7 @@ func (a *attempt) measure(ctx context.Context) error {
 		if with {
 			letter, side = "B", &a.indexed
 		}
-		r, seen, err := a.run(ctx, fmt.Sprintf("index-%d-%02d-%s", a.number, i+1, letter), with)
+		r, seen, err := a.run(ctx, fmt.Sprintf("%s-%d-%02d-%s", a.kind(), a.number, i+1, letter), with)
 		if err != nil || !a.proof.Why.IsZero() {
 			return err
 		}
@@ -142,7 +150,7 @@ func (a *attempt) run(ctx context.Context, name string, with bool) (*result.Resu
 		if a.trial.Kept == nil || !a.trial.Kept(name) {
 			if err := a.with(ctx, with); err != nil {
 				if ctx.Err() == nil && with {
-					a.proof.Why = message.New("proof.unbuilt", message.Text("error", err.Error()))
+					a.proof.Why = a.failed(err)
 					return nil, nil, nil
 				}
 				return nil, nil, err
@@ -189,7 +197,7 @@ func (a *attempt) with(ctx context.Context, wanted bool) error {
 	a.trial.Say(script)
 	a.there = nil
 	if err := a.trial.Database.Exec(ctx, script, inspect.Progress{}); err != nil {
-		if !wanted {
+		if !wanted && !a.isSetting() {
 			return fmt.Errorf("%s: %w; drop it by hand", script, err)
 		}
 		return err

@@ -16,9 +16,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-var servers testserver.Pool
+var pool testserver.Pool
 
-func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(pool.Run(m)) }
 
 // load is a set of statements that one run executes on a PostgreSQL server that counts statements.
 type load struct {
@@ -32,7 +32,7 @@ type load struct {
 // newLoad creates a database with HypoPG.
 func newLoad(t *testing.T, setup string, statements ...string) *load {
 	t.Helper()
-	s := servers.Get(t, "counting", func(t testserver.TB) *testserver.Server {
+	s := pool.Get(t, "counting", func(t testserver.TB) *testserver.Server {
 		return testserver.Postgres(t, testserver.Settings("shared_preload_libraries = 'pg_stat_statements'",
 			"shared_buffers = '64MB'", "autovacuum = off", "max_wal_size = '2GB'", "checkpoint_timeout = '1h'"))
 	})

@@ -67,6 +67,7 @@ func (a *attempt) responses() (why message.Message) {
 	if err != nil {
 		return message.OfError(err)
 	}
+	a.rows = c.Rows
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		switch {

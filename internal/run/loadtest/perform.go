@@ -60,6 +60,9 @@ type Opener func(context.Context, *plan.Plan, runner.Options) (*runner.Runner, e
 // Perform runs a load. It opens outputs and exporters, handles signals, keeps the record and prints the result. The
 // returned error carries the exit code.
 func (l *Test) Perform(stdout, stderr io.Writer) error {
+	if l.Plan != nil {
+		l.Process.Command = secret.RedactArgs(l.Process.Command, l.Plan.Secrets())
+	}
 	if l.Process.PlanOnly {
 		return l.writePlan(stdout)
 	}

@@ -127,7 +127,7 @@ func (h *TargetConfirmation) Run(ctx context.Context) (*Confirmation, error) {
 			name = fmt.Sprintf("run-%d", t.Number)
 		}
 		load := Load{Name: name, Plan: p, PeakPerS: p.PeakPerS()}
-		if t.Recover && h.Low != nil && h.Low.N < t.N {
+		if t.Recover && h.Low != nil && h.Low.N < t.N && !paced(p) {
 			rate, err := ProfileRate(p)
 			if err != nil {
 				return c, err

@@ -72,7 +72,11 @@ func JudgeTrial(t Trial, o *Outcome, base *Result) Result {
 	if late {
 		r.Verdict, r.Why = verdict.Pass, nil
 	}
-	if r.settle(total.Offered, answered, o.Outstanding, base); late && r.Verdict == verdict.Fail {
+	due := total.Offered
+	if o.Run.LoadModel == "closed" && r.AskedPerS > 0 {
+		due = r.due(o)
+	}
+	if r.settle(due, answered, o.Outstanding, base); late && r.Verdict == verdict.Fail {
 		r.Verdict, r.Why = verdict.Invalid, run.Verdict.Reasons
 	}
 	if r.Verdict == verdict.Pass && !enoughDue(o) {
@@ -83,10 +87,23 @@ func JudgeTrial(t Trial, o *Outcome, base *Result) Result {
 	return r
 }
 
+// due returns how many operations were asked of scripts that pace themselves: each of them may be one short. What
+// wasn't sent counts as offered, since only a busy target keeps such a load below its rate.
+func (r *Result) due(o *Outcome) uint64 {
+	asked := r.AskedPerS*float64(r.LastsNs)/1e9 - float64(len(o.Run.Operations))
+	due := max(o.Run.Total.Offered, uint64(max(asked, 0)))
+	if r.LastsNs > 0 {
+		r.OfferedPerS = float64(due) / (float64(r.LastsNs) / 1e9)
+	}
+	return due
+}
+
 // lastsNs returns the planned length of the run's load, without warm-up.
 func (o *Outcome) lastsNs() (ns int64) {
 	for i := range o.Run.Phases {
-		if p := &o.Run.Phases[i]; p.Kind == measure.KindOpen && !p.WarmUp && p.Offered > 0 {
+		p := &o.Run.Phases[i]
+		if asked := p.Kind == measure.KindOpen || p.Kind == measure.KindClosed && p.RateTo > 0; asked && !p.WarmUp &&
+			p.Offered > 0 {
 			ns += p.ScheduleNs
 		}
 	}

@@ -104,7 +104,7 @@ type window struct {
 
 // Interval implements measure.Sink.
 func (w *window) Interval(iv *measure.Interval) error {
-	if iv.Kind != measure.KindOpen || iv.WarmUp {
+	if iv.WarmUp || iv.Kind != measure.KindOpen && !(iv.Kind == measure.KindClosed && w.o.AskedPerS() > 0) {
 		return nil
 	}
 	all := iv.All()
@@ -141,11 +141,11 @@ func (o *Outcome) AchievedPerS() float64 {
 	return total.OfferedPerS * float64(o.AnsweredInTime) / float64(total.Offered)
 }
 
-// AskedPerS returns the rate to which the run's load was set, operations a second: the highest of its open phases
-// without warm-up. With random arrivals, the offered rate is higher or lower.
+// AskedPerS returns the rate to which the run's load was set, operations a second: the highest of its phases
+// without warm-up. Closed ones have rates if their scripts say how fast they send. With random arrivals, the offered rate is higher or lower.
 func (o *Outcome) AskedPerS() (rate float64) {
 	for i := range o.Run.Phases {
-		if p := &o.Run.Phases[i]; p.Kind == measure.KindOpen && !p.WarmUp {
+		if p := &o.Run.Phases[i]; (p.Kind == measure.KindOpen || p.Kind == measure.KindClosed) && !p.WarmUp {
 			rate = max(rate, p.RateFrom, p.RateTo)
 		}
 	}

@@ -39,7 +39,9 @@ func NewTargetSearch(p *plan.Plan, o SearchOptions) (*TargetSearch, error) {
 		return nil, err
 	}
 	o.RatePerS, o.Relative = rate, len(p.Thresholds) == 0
-	o.Sessions = min(max(o.Sessions, p.Settings.Sessions), o.MaxSessions)
+	if o.Sessions = min(max(o.Sessions, p.Settings.Sessions), o.MaxSessions); paced(p) {
+		o.Sessions, o.MaxSessions = p.Settings.Sessions, p.Settings.Sessions
+	}
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
@@ -111,13 +113,13 @@ func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, drive Driver
 	if err != nil {
 		return nil, err
 	}
-	p.Settings.Sessions = t.Sessions
+	SetSessions(p, t.Sessions)
 	// Arrivals that an overloaded target leaves unsent are not sent late, which could take as long as the operation
 	// timeout.
 	p.Settings.EndOnTime = s.last(t.N, verdict.Pass) == nil
 	p.Settings.Interval = intervalOf(length, p.Settings.Interval)
 	next := engine.Next(nil)
-	if low := s.lowest(); t.Recover && low != nil {
+	if low := s.lowest(); t.Recover && low != nil && !paced(p) {
 		next = recovering(p.Load, low, h.Options.RatePerS, h.Trial/10)
 	}
 	o, err := drive(ctx, Load{Name: fmt.Sprintf("%strial-%02d", h.Prefix, t.Number), Plan: p, Next: next,

@@ -3,7 +3,9 @@ package program
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"math"
+	"strconv"
 	"time"
 
 	"brunt/internal/judge/verdict"
@@ -98,7 +100,7 @@ func (r *Result) collapsed() bool {
 // ProfileRate returns the rate of a plan's profile at 100 %, operations a second. It is the highest rate of its open
 // phases.
 func ProfileRate(p *plan.Plan) (float64, error) {
-	rate := 0.0
+	rate := p.Scripts.RatePerS
 	for i := range p.Load {
 		if ph := &p.Load[i]; ph.Kind == plan.Open && !ph.WarmUp {
 			rate = max(rate, ph.RateFrom, ph.RateTo)
@@ -119,10 +121,14 @@ func AtScale(p *plan.Plan, n float64, warmUp, length time.Duration) (*plan.Plan,
 		return nil, err
 	}
 	out := *p
-	if err := out.SetLoad(plan.RateLoad(rate*n, length)); err != nil {
-		return nil, err
+	if paced(p) {
+		pace(&out, rate, n, length)
+	} else {
+		if err := out.SetLoad(plan.RateLoad(rate*n, length)); err != nil {
+			return nil, err
+		}
+		out.Load[0].Arrivals = arrivals(p)
 	}
-	out.Load[0].Arrivals = arrivals(p)
 	if warmUp > 0 {
 		if err := plan.WarmUp(&out, warmUp); err != nil {
 			return nil, err
@@ -130,6 +136,34 @@ func AtScale(p *plan.Plan, n float64, warmUp, length time.Duration) (*plan.Plan,
 	}
 	out.Scaled = n
 	return &out, nil
+}
+
+// paced reports whether a plan's scripts say themselves how fast they send.
+func paced(p *plan.Plan) bool { return p.Scripts.ScaledBy != "" }
+
+// pace gives a plan whose scripts say how fast they send the load of its profile times n: a closed one.
+func pace(p *plan.Plan, rate, n float64, length time.Duration) {
+	p.Scripts.Options = maps.Clone(p.Scripts.Options)
+	p.Scripts.Options[p.Scripts.ScaledBy] = strconv.FormatFloat(n, 'f', -1, 64)
+	p.Load = []plan.Phase{{Name: "load", Kind: plan.Closed, Duration: length, RateFrom: rate * n, RateTo: rate * n}}
+}
+
+// SetSessions sets the number of a plan's sessions, unless its scripts decide that.
+func SetSessions(p *plan.Plan, n int) {
+	if !paced(p) {
+		p.Settings.Sessions = n
+	}
+}
+
+// Ramp inserts a warm-up in which the rate rises to that of the plan's load. Scripts that say how fast they send have
+// the load's rate from the beginning.
+func Ramp(p *plan.Plan, length time.Duration) error {
+	if paced(p) {
+		return plan.WarmUp(p, length)
+	}
+	p.Load = append([]plan.Phase{{Name: "ramp", Kind: plan.Open, Duration: length, RateTo: p.Load[0].RateTo,
+		Arrivals: p.Load[0].Arrivals, WarmUp: true}}, p.Load...)
+	return nil
 }
 
 // Enough returns how long the load of p's profile times n must last, so that five operations lie beyond the quantile of

@@ -11,8 +11,8 @@ import (
 	"brunt/internal/record"
 )
 
-// balance sets in a fleet's configuration how the load is distributed over the nodes.
-func (r *Runner) balance(cfg *engine.FleetConfig) (err error) {
+// where returns how the load is distributed over the nodes.
+func (r *Runner) where() (w engine.Where, err error) {
 	p := r.system.Plan
 	b := &p.Target.Balance
 	_, weights := p.Target.Weighted()
@@ -20,19 +20,19 @@ func (r *Runner) balance(cfg *engine.FleetConfig) (err error) {
 		Mode: b.Mode, Weights: weights, Seed: p.Seed, Bound: b.Bound, Window: b.Window, Zone: b.Zone, Zones: b.Zones,
 		SlowStart: b.SlowStart, Now: r.clock.Now,
 	}
-	cfg.DropLeaving = p.Target.Topology.Leaving == "drop"
+	w = engine.Where{Targets: r.system.Targets, Nodes: r.nodes, DropLeaving: p.Target.Topology.Leaving == "drop"}
 	switch {
 	case p.ByRequest():
-		cfg.RequestsBy, err = balance.NewBalancer(o, r.nodes)
+		w.RequestsBy, err = balance.NewBalancer(o, r.nodes)
 		if err == nil && b.Mode == "bucket" {
-			r.buckets, err = r.newBuckets(cfg.RequestsBy)
+			r.buckets, err = r.newBuckets(w.RequestsBy)
 		}
 	case b.Mode == "" || balance.IsPolicy(b.Mode):
-		cfg.Balance, err = balance.New(b.Mode, r.nodes.Len(), weights, p.Seed)
+		w.Balance, err = balance.New(b.Mode, r.nodes.Len(), weights, p.Seed)
 	default:
-		cfg.SessionsBy, err = balance.NewBalancer(o, r.nodes)
+		w.SessionsBy, err = balance.NewBalancer(o, r.nodes)
 	}
-	return err
+	return w, err
 }
 
 // peers reports whether all addresses serve the same requests. They don't if requests name their addresses, if the

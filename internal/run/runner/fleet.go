@@ -26,21 +26,22 @@ func (r *Runner) newFleet() error {
 	p := r.system.Plan
 	s := &p.Settings
 	cfg := engine.FleetConfig{
-		Workload: r.Workload, Driver: r.system.Driver, Targets: r.system.Targets, Nodes: r.nodes,
-		Sessions: r.Record.Sessions, AtFirst: r.atFirst(), Collector: r.collector, Clock: r.clock, OnError: r.failed,
-		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
-		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime,
-		OutageWait:      s.Outage == "wait",
-		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: r.Record.Pipeline,
-		Reconnect: s.Reconnect, OnDial: r.o.Hooks.Dialed,
-		Loops: s.Loops, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause, RetryWithin: s.RetryWithin,
-		ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS,
+		Workload: r.Workload, Driver: r.system.Driver, Collector: r.collector, Clock: r.clock, OnError: r.failed,
+		Sessions: r.Record.Sessions, AtFirst: r.atFirst(), OperationTimeout: s.OperationTimeout, Spin: s.Spin,
+		Dialing: engine.Dialing{ConnectTimeout: s.ConnectTimeout, Reconnect: s.Reconnect, OnDial: r.o.Hooks.Dialed},
+		Retrying: engine.Retrying{Retries: max(s.Retries, 0), RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
+			RetryWithin: s.RetryWithin},
+		Lateness: engine.Lateness{DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime,
+			OutageWait: s.Outage == "wait"},
+		ForLoops: engine.ForLoops{Loops: s.Loops, Pipeline: r.Record.Pipeline, TimingTolerance: s.TimingTolerance,
+			ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS},
 	}
 	if r.o.Part.Shared != nil && !r.Record.SessionsAsNeeded { // for those of lost workers
 		cfg.Standby = max(s.SessionsOfAll-cfg.Sessions, 0)
 		cfg.Sessions += cfg.Standby
 	}
-	if err := r.balance(&cfg); err != nil {
+	var err error
+	if cfg.Where, err = r.where(); err != nil {
 		return &target.UsageError{Err: err}
 	}
 	r.Record.Tier, r.Record.TierReason = plan.TierLibrary, message.New("tier.asked")

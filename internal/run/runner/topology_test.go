@@ -54,7 +54,7 @@ func (s *steps) then(name string, do func(iv *measure.Interval) bool) *steps {
 	return s
 }
 
-// during runs a plan and executes the steps meanwhile.
+// during runs a plan and executes the steps while it runs.
 func during(t *testing.T, text string, s *steps) *record.Run {
 	t.Helper()
 	p, err := planfile.Read("plan.yml", []byte(text))

@@ -3,7 +3,6 @@ package scale
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 )
 
@@ -15,68 +14,6 @@ func (c *Coordinator) Epoch() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.clock.At(c.o.Job.EpochNs)
-}
-
-// WaitSent waits until all workers that aren't lost have ended their load, or ctx ends; then it returns ctx's error.
-// After that, AllSent lets the workers read back what they wrote.
-func (c *Coordinator) WaitSent(ctx context.Context) error {
-	return c.wait(ctx, func() bool {
-		return !slices.ContainsFunc(c.members, func(m *member) bool {
-			return m.state != Sent && m.state != Ended && !m.lost
-		})
-	})
-}
-
-// AwaitReturn waits, if all workers are lost before their load is over, until one of them is back, and reports whether
-// one is. They have Options.Patience for that, unless their processes are known to have ended or the load is being
-// stopped: their load probably still runs. It returns false at once if not all are lost, and when ctx ends.
-func (c *Coordinator) AwaitReturn(ctx context.Context) bool {
-	some := func(holds func(m *member) bool) bool { return slices.ContainsFunc(c.members, holds) }
-	back := func(m *member) bool { return !m.lost }
-	c.mu.Lock()
-	all := !some(back)
-	c.mu.Unlock()
-	if !all {
-		return false
-	}
-	timed, cancel := context.WithTimeout(ctx, c.o.Patience)
-	defer cancel()
-	err := c.wait(timed, func() bool { return c.stop || some(back) || !some((*member).sends) })
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.unheard = err != nil && ctx.Err() == nil
-	return err == nil && !c.stop && some(back)
-}
-
-// sends reports whether a worker may be in its load: it hasn't ended it, and its process isn't known to have ended.
-func (m *member) sends() bool { return m.gone == "" && m.state != Sent && m.state != Ended }
-
-// asked reports whether all workers wait for phases that Options.Next has not returned yet, so that no interval arrives
-// before it does, and whether the live view has read all of their intervals. c.mu must be held.
-func (c *Coordinator) asked() (all, passed bool) {
-	if c.o.Next == nil || c.stop {
-		return false, false
-	}
-	passed = true
-	given := c.course.given()
-	for _, m := range c.members {
-		if _, over := m.inbox.live(); over {
-			continue
-		}
-		if m.asked <= given {
-			return false, false
-		}
-		all, passed = true, passed && !m.inbox.behind()
-	}
-	return all, passed
-}
-
-// nextPhases gets the phases that all workers ask for from Options.Next.
-func (c *Coordinator) nextPhases() {
-	c.course.give(c.o.Next())
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cond.Broadcast()
 }
 
 // Follow calls extend with each of the coordinator's decisions about a phase, until they cover lastsNs from the phase's

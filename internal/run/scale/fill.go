@@ -12,16 +12,6 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Rows returns the number of rows that all workers have filled.
-func (c *Coordinator) Rows() (rows uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, m := range c.members {
-		rows += m.rows
-	}
-	return rows
-}
-
 // SetRows sets the number of rows that the worker has filled, for the next report.
 func (w *Worker) SetRows(rows uint64) {
 	w.talk.fill(rows)

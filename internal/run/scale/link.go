@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/protocol"
 )
 
@@ -53,7 +54,7 @@ func (k *link) find(ctx context.Context) error {
 			}
 		}
 		if !protocol.Sleep(timed, 200*time.Millisecond) {
-			return &Error{Code: codeUnreachable, Text: fmt.Sprintf(
+			return &Error{Code: exitcode.Unreachable, Text: fmt.Sprintf(
 				"the coordinator can't be reached at %s: %v; see that a firewall lets the port through",
 				strings.Join(k.ticket.Addresses, " or "), last)}
 		}
@@ -95,11 +96,11 @@ func (k *link) post(ctx context.Context, timeout time.Duration, what string, mes
 func (k *link) do(request *http.Request, answer any) error {
 	response, err := k.client.Do(request)
 	if expiredCertificate(err) {
-		return &Error{Code: codeBadPlan, Text: k.ticket.Identity.expired(time.Now())}
+		return &Error{Code: exitcode.BadPlan, Text: k.ticket.Identity.expired(time.Now())}
 	}
 	var foreign *tls.CertificateVerificationError
 	if errors.As(err, &foreign) || err != nil && strings.Contains(err.Error(), "remote error: tls") {
-		return &Error{Code: codeBadPlan, Text: fmt.Sprintf(
+		return &Error{Code: exitcode.BadPlan, Text: fmt.Sprintf(
 			"what answers at %s is no coordinator of this run: its certificate is of another", k.address)}
 	}
 	if err != nil {

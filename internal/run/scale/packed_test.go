@@ -30,7 +30,7 @@ type read struct {
 // readAll returns what the live view receives from a worker.
 func readAll(t *testing.T, c *Coordinator, m *member) (all []read) {
 	t.Helper()
-	err := c.intervals(m)(func(line, packed []byte) error {
+	err := (view{c}).intervals(m)(func(line, packed []byte) error {
 		all = append(all, read{string(line), string(packed)})
 		return nil
 	})

@@ -172,7 +172,7 @@ func TestSharesOfLostWorkers(t *testing.T) {
 		c.members = append(c.members, &member{number: k, state: Running})
 	}
 	c.startNs = c.clock.Now() - int64(10*time.Second)
-	first := c.answer(c.members[1])
+	first := desk{c}.answer(c.members[1])
 	if left := time.Duration(first.UntilNs) - 10*time.Second; left < c.lease() || left > c.lease()+time.Minute {
 		t.Errorf("a worker that is heard may send for %s", left)
 	}
@@ -184,10 +184,10 @@ func TestSharesOfLostWorkers(t *testing.T) {
 		{Machine: 1, FromNs: first.UntilNs, Receivers: []uint64{0, 2, 3}},
 		{Machine: 2, FromNs: c.members[2].untilNs, Receivers: []uint64{0, 3}},
 	}
-	if got := c.answer(c.members[0]).Losses; fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := (desk{c}).answer(c.members[0]).Losses; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("losses %+v, want %+v", got, want)
 	}
-	if again := c.answer(c.members[1]); again.UntilNs != first.UntilNs || !again.Stop {
+	if again := (desk{c}).answer(c.members[1]); again.UntilNs != first.UntilNs || !again.Stop {
 		t.Errorf("a worker whose share was given away is answered %+v", again)
 	}
 	c.Exited(0, "signal: killed")

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 )
 
@@ -91,20 +92,20 @@ func TestWorkersOfOtherRunsAreRefused(t *testing.T) {
 	foreign := other
 	foreign.Addresses = ticket.Addresses
 	_, _, err := Connect(t.Context(), foreign, "1")
-	refusedWith(t, err, codeBadPlan, "is no coordinator of this run")
+	refusedWith(t, err, exitcode.BadPlan, "is no coordinator of this run")
 
 	thief := ticket
 	thief.Identity.Certificate, thief.Identity.Key = other.Identity.Certificate, other.Identity.Key
 	_, _, err = Connect(t.Context(), thief, "1")
-	refusedWith(t, err, codeBadPlan, "is no coordinator of this run")
+	refusedWith(t, err, exitcode.BadPlan, "is no coordinator of this run")
 
 	w, _ := connected(t, c, ticket)
 	w.hello.Run = "two"
 	err = w.post(t.Context(), 0, "join", &w.hello, &Job{})
-	refusedWith(t, err, codeBadPlan, "the coordinator leads run one, the worker belongs to run two")
+	refusedWith(t, err, exitcode.BadPlan, "the coordinator leads run one, the worker belongs to run two")
 	w.hello.Run, w.hello.Worker = "one", 7
 	err = w.post(t.Context(), 0, "join", &w.hello, &Job{})
-	refusedWith(t, err, codeBadPlan, "there is no worker 8: the run has 1")
+	refusedWith(t, err, exitcode.BadPlan, "there is no worker 8: the run has 1")
 }
 
 // connected connects the only worker of a coordinator, which has accepted it.
@@ -162,7 +163,7 @@ func TestASecondProcessOfOneNumberIsRefused(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	_, _, err := Connect(t.Context(), ticket, "1")
-	refusedWith(t, err, codeBadPlan, want)
+	refusedWith(t, err, exitcode.BadPlan, want)
 	c.mu.Lock()
 	c.agreed = true
 	c.announce()
@@ -174,14 +175,14 @@ func TestASecondProcessOfOneNumberIsRefused(t *testing.T) {
 	other.Worker = 1
 	second, _ := connected(t, c, other) // connecting to the target
 	_, _, err = Connect(t.Context(), other, "1")
-	refusedWith(t, err, codeBadPlan, want)
+	refusedWith(t, err, exitcode.BadPlan, want)
 	second.hello.Process = "another"
 	err = second.send(t.Context(), "testdata", "none")
 	if err == nil || errors.As(err, new(*Error)) {
 		t.Errorf("a file that isn't there: %v", err)
 	}
 	_, err = second.reportAs(t, Running, 0, "")
-	refusedWith(t, err, codeBadPlan, want)
+	refusedWith(t, err, exitcode.BadPlan, want)
 }
 
 // A ticket is valid for the run, and a clock that is wrong is named.
@@ -207,7 +208,7 @@ func TestTicketsEndWithTheRun(t *testing.T) {
 	closeAtEnd(t, c)
 	_, _, err = Connect(t.Context(), Ticket{Run: "run", Addresses: []string{c.listener.Addr().String()},
 		Identity: worker, Dir: t.TempDir()}, "1")
-	refusedWith(t, err, codeBadPlan, "set the clocks of both machines (NTP), or use a new ticket")
+	refusedWith(t, err, exitcode.BadPlan, "set the clocks of both machines (NTP), or use a new ticket")
 }
 
 // Lines that the coordinator already has are not written again, even if they are sent twice after a connection broke.
@@ -300,7 +301,7 @@ func TestLinesWaitInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	err := c.intervals(c.members[0])(func(line, _ []byte) error {
+	err := (view{c}).intervals(c.members[0])(func(line, _ []byte) error {
 		got = append(got, string(line))
 		return nil
 	})
@@ -423,8 +424,8 @@ func TestMissingWorkersAreNamed(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	err := c.Gather(t.Context())
-	refusedWith(t, err, codeUnreachable, "2 of 3 workers didn't join within 200ms: 1, 3; see that they run")
-	refusedWith(t, <-come, codeUnreachable, "called the run off")
+	refusedWith(t, err, exitcode.Unreachable, "2 of 3 workers didn't join within 200ms: 1, 3; see that they run")
+	refusedWith(t, <-come, exitcode.Unreachable, "called the run off")
 }
 
 func (c *Coordinator) state(k int) State {
@@ -435,7 +436,7 @@ func (c *Coordinator) state(k int) State {
 
 // If workers can't run one load together, the error names every difference between them.
 func TestDisagreement(t *testing.T) {
-	c := &Coordinator{o: Options{Version: "1", Interval: time.Second}, members: []*member{{}, {number: 1}}}
+	c := &Coordinator{o: Options{Version: "1", Interval: time.Second}, roster: roster{members: []*member{{}, {number: 1}}}}
 	same := Hello{Version: "1", Cores: 4, Offset: Offset{Ns: 5e6, UncertaintyNs: 1e6}}
 	for name, row := range map[string]struct {
 		change func(h *Hello)
@@ -457,7 +458,7 @@ func TestDisagreement(t *testing.T) {
 				}
 				return
 			}
-			refusedWith(t, err, codeBadPlan, row.want)
+			refusedWith(t, err, exitcode.BadPlan, row.want)
 		})
 	}
 	c.o.MixedCores = true
@@ -535,11 +536,11 @@ func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"run":"run","worker":0,"process":"p","from":0,"packed_bytes":60}` + "\na\nb\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c := &Coordinator{o: Options{Run: "run", Dir: t.TempDir(), OnLost: GoOn}, clock: NewClock(),
-			members: []*member{{}}}
+			roster: roster{members: []*member{{}}}}
 		c.prepare()
 		c.members[0].inbox.open(t.TempDir(), &c.packedB)
 		answer := httptest.NewRecorder()
-		c.serveReport(answer, httptest.NewRequest("POST", "/report", bytes.NewReader(body)))
+		desk{c}.serveReport(answer, httptest.NewRequest("POST", "/report", bytes.NewReader(body)))
 		if code := answer.Code; code != 200 && code != 400 && code != 409 {
 			t.Errorf("status %d", code)
 		}

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 )
 
@@ -25,7 +26,7 @@ import (
 func receive(w http.ResponseWriter, r *http.Request, into any) bool {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(into)
 	if err != nil {
-		respond(w, http.StatusBadRequest, &refusal{"not a message of a worker: " + err.Error(), codeBadPlan})
+		respond(w, http.StatusBadRequest, &refusal{"not a message of a worker: " + err.Error(), exitcode.BadPlan})
 	}
 	return err == nil
 }
@@ -41,36 +42,43 @@ func refuseWorker(w http.ResponseWriter, code int, format string, args ...any) {
 	respond(w, http.StatusConflict, &refusal{fmt.Sprintf(format, args...), code})
 }
 
-// memberOf returns the worker with a number. If there is none, or the worker belongs to another run, it refuses the
-// request and returns nil.
-func (c *Coordinator) memberOf(w http.ResponseWriter, run string, worker int) *member {
-	if run != c.o.Run {
-		refuseWorker(w, codeBadPlan, "the coordinator leads run %s, the worker belongs to run %s", c.o.Run, run)
-		return nil
+// desk answers the requests of workers.
+type desk struct{ *Coordinator }
+
+func (d desk) handlers() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"POST /join": d.serveJoin, "POST /clock": d.serveClock, "POST /report": d.serveReport,
+		"PUT /file": d.serveFile, "GET /file": d.serveHave,
 	}
-	if worker < 0 || worker >= len(c.members) {
-		refuseWorker(w, codeBadPlan, "there is no worker %d: the run has %d", worker+1, len(c.members))
-		return nil
-	}
-	return c.members[worker]
 }
 
-// begun reports whether part of the worker's share may have been sent already.
-func (m *member) begun() bool { return m.state == Running || m.state == Sent || m.state == Ended }
+// memberOf returns the worker with a number. If there is none, or the worker belongs to another run, it refuses the
+// request and returns nil.
+func (d desk) memberOf(w http.ResponseWriter, run string, worker int) *member {
+	if run != d.o.Run {
+		refuseWorker(w, exitcode.BadPlan, "the coordinator leads run %s, the worker belongs to run %s", d.o.Run, run)
+		return nil
+	}
+	if worker < 0 || worker >= len(d.members) {
+		refuseWorker(w, exitcode.BadPlan, "there is no worker %d: the run has %d", worker+1, len(d.members))
+		return nil
+	}
+	return d.members[worker]
+}
 
 // serveJoin registers a worker, and sends it its job when all workers have joined.
-func (c *Coordinator) serveJoin(w http.ResponseWriter, r *http.Request) {
+func (d desk) serveJoin(w http.ResponseWriter, r *http.Request) {
 	var h Hello
 	if !receive(w, r, &h) {
 		return
 	}
-	m := c.memberOf(w, h.Run, h.Worker)
+	m := d.memberOf(w, h.Run, h.Worker)
 	if m == nil {
 		return
 	}
-	c.mu.Lock()
-	if refused := c.replaces(r.Context(), m, h.Process); refused != nil {
-		c.mu.Unlock()
+	d.mu.Lock()
+	if refused := d.replaces(r.Context(), m, h.Process); refused != nil {
+		d.mu.Unlock()
 		respond(w, http.StatusConflict, refused)
 		return
 	}
@@ -79,21 +87,21 @@ func (c *Coordinator) serveJoin(w http.ResponseWriter, r *http.Request) {
 		m.process, m.state, m.problem, m.joining = h.Process, Joined, nil, 0
 	}
 	m.joining++
-	c.cond.Broadcast()
-	for !c.agreed && c.refused == nil && r.Context().Err() == nil {
-		c.awaitTurn(r.Context(), 0)
+	d.cond.Broadcast()
+	for !d.agreed && d.refused == nil && r.Context().Err() == nil {
+		d.awaitTurn(r.Context(), 0)
 	}
 	if m.process == h.Process {
 		m.joining--
 	}
-	refused := c.refused
-	c.mu.Unlock()
+	refused := d.refused
+	d.mu.Unlock()
 	switch {
 	case r.Context().Err() != nil: // the worker has closed the connection
 	case refused != nil:
 		respond(w, http.StatusConflict, refused)
 	default:
-		respond(w, http.StatusOK, &c.o.Job)
+		respond(w, http.StatusOK, &d.o.Job)
 	}
 }
 
@@ -104,12 +112,12 @@ const aliveWithin = 2 * beatEvery
 // replaces returns nil if a process may join as worker m: if no other process has, or if that one gives no sign of life
 // and has sent nothing. Otherwise it returns the refusal: a process whose share was lost or is complete has nothing to
 // do, which is no error, so that an engine doesn't start it again. c.mu must be held; it is released while it waits.
-func (c *Coordinator) replaces(ctx context.Context, m *member, process string) *refusal {
-	for came := time.Now(); m.process != "" && m.process != process; c.awaitTurn(ctx, beatEvery/10) {
-		begun, waited := m.begun() || c.startNs > 0, time.Since(came)
+func (d desk) replaces(ctx context.Context, m *member, process string) *refusal {
+	for came := time.Now(); m.process != "" && m.process != process; d.awaitTurn(ctx, beatEvery/10) {
+		begun, waited := m.begun() || d.startNs > 0, time.Since(came)
 		switch {
 		case begun && (m.lost || m.gone != "" || m.state == Ended || waited > aliveWithin):
-			return &refusal{fmt.Sprintf("the share of worker %s has been begun already: it is not sent again", m.name()), 0}
+			return &refusal{fmt.Sprintf("the share of worker %s has been begun already: it is not sent again", m.name()), exitcode.Pass}
 		case m.seen.After(came), !begun && waited > aliveWithin && m.joining > 0:
 			return taken(m)
 		case ctx.Err() != nil, !begun && waited > aliveWithin:
@@ -122,32 +130,13 @@ func (c *Coordinator) replaces(ctx context.Context, m *member, process string) *
 // taken refuses a process because another process is worker m.
 func taken(m *member) *refusal {
 	return &refusal{fmt.Sprintf("worker %s is another process, %d on %s: give each worker a number of its own (--index)",
-		m.name(), m.hello.PID, m.host), codeBadPlan}
-}
-
-// awaitTurn waits until announce is called, ctx ends, or most has passed, unless most is 0. The caller holds c.mu,
-// which is released while it waits.
-func (c *Coordinator) awaitTurn(ctx context.Context, most time.Duration) {
-	turn := c.turn
-	c.mu.Unlock()
-	defer c.mu.Lock()
-	var late <-chan time.Time
-	if most > 0 {
-		timer := time.NewTimer(most)
-		defer timer.Stop()
-		late = timer.C
-	}
-	select {
-	case <-turn:
-	case <-ctx.Done():
-	case <-late:
-	}
+		m.name(), m.hello.PID, m.host), exitcode.BadPlan}
 }
 
 // serveClock sends the coordinator's time.
-func (c *Coordinator) serveClock(w http.ResponseWriter, _ *http.Request) {
-	received := c.clock.Now()
-	respond(w, http.StatusOK, &sample{ReceivedNs: received, RepliedNs: c.clock.Now()})
+func (d desk) serveClock(w http.ResponseWriter, _ *http.Request) {
+	received := d.clock.Now()
+	respond(w, http.StatusOK, &sample{ReceivedNs: received, RepliedNs: d.clock.Now()})
 }
 
 // startHold is how long the answer to a ready worker is delayed until the start is known, so that all workers learn it
@@ -158,7 +147,7 @@ const startHold = time.Second
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // serveReport stores a worker's report and answers what it must do.
-func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
+func (d desk) serveReport(w http.ResponseWriter, r *http.Request) {
 	body := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(body)
 	body.Reset()
@@ -169,14 +158,14 @@ func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
 		err = said.decode(body.Bytes())
 	}
 	if err != nil {
-		respond(w, http.StatusBadRequest, &refusal{"not a message of a worker: " + err.Error(), codeBadPlan})
+		respond(w, http.StatusBadRequest, &refusal{"not a message of a worker: " + err.Error(), exitcode.BadPlan})
 		return
 	}
-	m := c.memberOf(w, said.Run, said.Worker)
+	m := d.memberOf(w, said.Run, said.Worker)
 	if m == nil {
 		return
 	}
-	answer, refused := c.hear(r.Context(), m, &said)
+	answer, refused := d.hear(r.Context(), m, &said)
 	if refused != nil {
 		respond(w, http.StatusConflict, refused)
 		return
@@ -185,9 +174,9 @@ func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
 }
 
 // hear processes a report and returns the answer. If it returns a refusal, the worker is refused.
-func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answer, *refusal) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (d desk) hear(ctx context.Context, m *member, said *Report) (*Answer, *refusal) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if m.process == "" { // the coordinator has been resumed
 		m.process, m.host = said.Process, said.Host
 	}
@@ -198,49 +187,49 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 		if m.state == Joined {
 			m.seen = time.Now()
 		}
-		return c.answer(m), nil
+		return d.answer(m), nil
 	}
 	m.seen = time.Now()
 	switch {
 	case !m.lost || m.gone != "" || m.state == Ended:
 	case !m.given:
 		m.lost = false
-		c.journal.note(&event{Back: &m.number})
-		c.tell("worker %s is back", m.name())
+		d.journal.note(&event{Back: &m.number})
+		d.tell("worker %s is back", m.name())
 	case !m.stopped:
 		m.stopped = true
-		c.tell("worker %s is back; others have its share, so it is told to stop", m.name())
+		d.tell("worker %s is back; others have its share, so it is told to stop", m.name())
 	}
 	if said.State == Failed && m.problem == nil {
 		m.problem = &refusal{said.Error, said.Code}
-		if c.startNs > 0 && !m.lost {
-			c.lose(m, said.Error)
+		if d.startNs > 0 && !m.lost {
+			d.lose(m, said.Error)
 			m.gone = said.Error
 		}
 	}
-	c.mu.Unlock()
+	d.mu.Unlock()
 	err := m.inbox.receive(said)
-	c.mu.Lock()
-	m.complain(c, err)
+	d.mu.Lock()
+	m.complain(d.Coordinator, err)
 	if m.state != Ended {
 		m.state, m.asked, m.rows, m.filled = said.State, said.Asked, said.Rows, said.Filled
 		if said.Rules != nil {
 			m.rules = said.Rules
 		}
 		if m.state == Ended {
-			c.journal.note(&event{Ended: &m.number})
+			d.journal.note(&event{Ended: &m.number})
 		}
 	}
 	if m.state == Ended {
 		m.inbox.close()
 	}
-	c.cond.Broadcast()
-	if said.State == Ready && c.startNs == 0 && !c.stop {
-		c.awaitTurn(ctx, startHold)
+	d.cond.Broadcast()
+	if said.State == Ready && d.startNs == 0 && !d.stop {
+		d.awaitTurn(ctx, startHold)
 	}
-	answer := c.course.instruct(c.answer(m), said)
-	if said.Request != nil && c.o.OnLost == Redistribute {
-		answer.Grant = c.grant(m, said.Request)
+	answer := d.course.instruct(d.answer(m), said)
+	if said.Request != nil && d.o.OnLost == Redistribute {
+		answer.Grant = d.grant(m, said.Request)
 	}
 	return answer, nil
 }
@@ -261,13 +250,13 @@ func (m *member) complain(c *Coordinator, err error) {
 }
 
 // answer returns what a worker must do.
-func (c *Coordinator) answer(m *member) *Answer {
-	a := &Answer{Have: m.inbox.have(), StartNs: c.startNs, Stop: c.stop || m.given, Hard: c.hard}
-	if c.o.OnLost == Redistribute && c.startNs > 0 {
+func (d desk) answer(m *member) *Answer {
+	a := &Answer{Have: m.inbox.have(), StartNs: d.startNs, Stop: d.stop || m.given, Hard: d.hard}
+	if d.o.OnLost == Redistribute && d.startNs > 0 {
 		if !m.lost {
-			m.untilNs = max(m.untilNs, max(c.clock.Now()-c.startNs, 0)+int64(c.lease()))
+			m.untilNs = max(m.untilNs, max(d.clock.Now()-d.startNs, 0)+int64(d.lease()))
 		}
-		a.UntilNs, a.Losses = m.untilNs, c.losses
+		a.UntilNs, a.Losses = m.untilNs, d.losses
 	}
 	return a
 }
@@ -282,29 +271,29 @@ func bundleFile(name string) bool {
 const hashHeader = "X-Brunt-Sha256"
 
 // serveFile receives a file of a worker's bundle. The file is stored completely or not at all.
-func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
+func (d desk) serveFile(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	number, err := strconv.Atoi(q.Get("worker"))
 	if err != nil {
 		number = -1
 	}
-	m := c.memberOf(w, q.Get("run"), number)
+	m := d.memberOf(w, q.Get("run"), number)
 	if m == nil {
 		return
 	}
 	name := q.Get("name")
-	c.mu.Lock()
+	d.mu.Lock()
 	known := m.process == q.Get("process") && m.process != ""
-	c.mu.Unlock()
+	d.mu.Unlock()
 	if !known {
 		respond(w, http.StatusConflict, taken(m))
 		return
 	}
 	if !bundleFile(name) {
-		refuseWorker(w, codeBadPlan, "file %q of worker %s is not taken", name, m.name())
+		refuseWorker(w, exitcode.BadPlan, "file %q of worker %s is not taken", name, m.name())
 		return
 	}
-	to := filepath.Join(c.folder(number), filepath.FromSlash(name))
+	to := filepath.Join(d.folder(number), filepath.FromSlash(name))
 	place := os.Rename
 	if name == record.IntervalsFile {
 		place = m.inbox.replace
@@ -315,31 +304,31 @@ func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 		m.inbox.move(err) // the worker sends the file again
 		m.inbox.writing.Unlock()
 	}
-	c.mu.Lock()
-	m.complain(c, err)
-	c.mu.Unlock()
+	d.mu.Lock()
+	m.complain(d.Coordinator, err)
+	d.mu.Unlock()
 	if err != nil {
-		respond(w, http.StatusInternalServerError, &refusal{err.Error(), 1})
+		respond(w, http.StatusInternalServerError, &refusal{err.Error(), exitcode.Other})
 		return
 	}
-	c.mu.Lock()
-	c.cond.Broadcast() // the live view may read it
-	c.mu.Unlock()
+	d.mu.Lock()
+	d.cond.Broadcast() // the live view may read it
+	d.mu.Unlock()
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // serveHave answers whether the coordinator has a file of a worker's bundle, identified by its hash. Intervals are
 // usually complete, because they are sent during the load.
-func (c *Coordinator) serveHave(w http.ResponseWriter, r *http.Request) {
+func (d desk) serveHave(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	number, err := strconv.Atoi(q.Get("worker"))
 	name := q.Get("name")
-	if err != nil || q.Get("run") != c.o.Run || number < 0 || number >= len(c.members) || !bundleFile(name) {
+	if err != nil || q.Get("run") != d.o.Run || number < 0 || number >= len(d.members) || !bundleFile(name) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
 	status := http.StatusNotFound
-	sum, _, err := hashOf(filepath.Join(c.folder(number), filepath.FromSlash(name)))
+	sum, _, err := hashOf(filepath.Join(d.folder(number), filepath.FromSlash(name)))
 	if err == nil && sum == r.Header.Get(hashHeader) {
 		status = http.StatusNoContent
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"brunt/internal/judge/exitcode"
 )
 
 // Slurm starts workers as the tasks of one job step, one per node: in the allocation that this process belongs to, or
@@ -42,11 +44,11 @@ func (s *Slurm) name() string { return "brunt-" + s.Run }
 // CheckSlurm returns an *Error if this machine has no srun, or if Slurm's clients can't be used on it.
 func CheckSlurm(ctx context.Context) error {
 	if _, err := exec.LookPath("srun"); err != nil {
-		return &Error{Code: codeUnreachable,
+		return &Error{Code: exitcode.Unreachable,
 			Text: "--on slurm: there is no srun on this machine; run it where jobs are submitted from"}
 	}
 	if _, refused := squeue(ctx, "--name=brunt"); refused != "" {
-		return &Error{Code: codeUnreachable, Text: "--on slurm: " + withRemedy(refused)}
+		return &Error{Code: exitcode.Unreachable, Text: "--on slurm: " + withRemedy(refused)}
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+
+	"brunt/internal/judge/exitcode"
 )
 
 // SSH starts workers on other hosts by the system's ssh client, with the user's keys, agent and settings. The client
@@ -84,7 +86,7 @@ func (s *SSH) copyTo(ctx context.Context, host, sum string, size int64) error {
 		`chmod 700 "$p.$$" && mv "$p.$$" "$p" && h "$p"`,
 		s.path, size), file)
 	if got := strings.TrimSpace(out); err == nil && got != "" && !strings.HasPrefix(got, sum) {
-		err = &Error{Code: codeUnreachable, Text: fmt.Sprintf(
+		err = &Error{Code: exitcode.Unreachable, Text: fmt.Sprintf(
 			"host %s: the copy of brunt there has another hash than the program here; check its disk, and that nobody else "+
 				"writes to its ~/.cache/brunt", host)}
 	}
@@ -102,7 +104,7 @@ func (s *SSH) shell(ctx context.Context, host, line string, input io.Reader) (st
 		return "", ctx.Err()
 	}
 	if err != nil {
-		return "", &Error{Code: codeUnreachable, Text: fmt.Sprintf("host %s: %s", host, sshTrouble(err, errs.String()))}
+		return "", &Error{Code: exitcode.Unreachable, Text: fmt.Sprintf("host %s: %s", host, sshTrouble(err, errs.String()))}
 	}
 	return out.String(), nil
 }

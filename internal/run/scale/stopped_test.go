@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/render/message"
 )
 
@@ -101,7 +102,7 @@ func TestAWorkerWithoutACoordinatorLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	_, _, err = Connect(ctx, Ticket{Run: "run", Addresses: []string{"127.0.0.1:1"}, Identity: worker}, "1")
-	refusedWith(t, err, codeUnreachable, "can't be reached")
+	refusedWith(t, err, exitcode.Unreachable, "can't be reached")
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
@@ -228,7 +229,7 @@ func (w *Worker) Await(ctx context.Context) (lateNs int64, err error) {
 		case answer.Stop:
 			return 0, ErrCalledOff
 		case time.Since(heard) > patienceBefore:
-			return 0, &Error{Code: codeUnreachable, Text: "the coordinator has not answered for " + patienceBefore.String()}
+			return 0, &Error{Code: exitcode.Unreachable, Text: "the coordinator has not answered for " + patienceBefore.String()}
 		case answer.StartNs > 0:
 			at := w.At(answer.StartNs)
 			w.Lead = time.Until(at)

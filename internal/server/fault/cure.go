@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,15 +24,17 @@ import (
 const defaultTimeout = 30 * time.Second
 
 // Cure describes how to heal one fault, in a form that can be sent to the watchdog before the fault is injected. It
-// must be harmless if the fault wasn't injected or has already been healed. Exactly one of Processes, Command, HTTP
-// and Requests is set.
+// must be harmless if the fault wasn't injected or has already been healed. Exactly one of Processes, Command, HTTP,
+// Requests and Other is set.
 type Cure struct {
 	ID        string        `json:"id"` // identifies the fault's occurrence; see Watch
 	Processes []Process     `json:"processes,omitempty"`
 	Command   string        `json:"command,omitempty"`
 	HTTP      *protocol.Web `json:"http,omitempty"`
 	Requests  *requests     `json:"requests,omitempty"`
-	Timeout   time.Duration `json:"timeout,omitempty"` // 0 means 30 s
+	// Other is what the function of Watch undoes: something other than a fault. See Guard.
+	Other   json.RawMessage `json:"other,omitempty"`
+	Timeout time.Duration   `json:"timeout,omitempty"` // 0 means 30 s
 }
 
 // requests are sent to each address of a target.

@@ -93,7 +93,7 @@ func TestWatchdogProcess(t *testing.T) {
 	if os.Args[len(os.Args)-1] != "watchdog" {
 		return
 	}
-	if err := Watch(os.Stdin, os.Stdout); err != nil {
+	if err := Watch(os.Stdin, os.Stdout, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -595,7 +595,7 @@ func TestTheWatchdogTakesTornLines(t *testing.T) {
 {"add":{"id":"c","command":"echo c >> ` + mark + `"}}
 {"done":"b"}
 {"add":{"id":"d","comm`
-	if err := Watch(strings.NewReader(in), io.Discard); err != nil {
+	if err := Watch(strings.NewReader(in), io.Discard, nil); err != nil {
 		t.Error(err)
 	}
 	if text, _ := os.ReadFile(mark); string(text) != "c\na\n" {

@@ -40,10 +40,10 @@ const claimed = 5 * time.Second
 
 // Watch runs the watchdog. It reads lines until in ends, which happens when brunt ends for any reason. Then it ends
 // brunt's commands and does the remaining cures, the latest first. A cure whose time is over is done while brunt lives:
-// brunt is stopped, or has no time. Answers are written to out. Watch returns the errors of the cures that failed,
-// joined.
-func Watch(in io.Reader, out io.Writer) error {
-	w := &guard{out: json.NewEncoder(out)}
+// brunt is stopped, or has no time. Answers are written to out. other does cures that aren't of faults; see Guard.
+// Watch returns the errors of the cures that failed, joined.
+func Watch(in io.Reader, out io.Writer, other func(context.Context, json.RawMessage) error) error {
+	w := &guard{out: json.NewEncoder(out), other: other}
 	lines := make(chan line)
 	go func() {
 		defer close(lines)
@@ -83,6 +83,7 @@ type guard struct {
 	log      *linefile.File
 	epoch    int64
 	out      *json.Encoder
+	other    func(context.Context, json.RawMessage) error
 }
 
 // held is a cure that the watchdog holds.
@@ -175,7 +176,7 @@ func (w *guard) endCommands(id string) {
 // heal does a cure and notes it.
 func (w *guard) heal(h *held) (*healed, error) {
 	done := &healed{BeginNs: time.Now().UnixNano(), Undone: record.Undone{ID: h.ID}}
-	err := h.Do(context.Background())
+	err := w.do(h.Cure)
 	if errors.Is(err, errEnded) {
 		err = nil
 	}
@@ -186,6 +187,15 @@ func (w *guard) heal(h *held) (*healed, error) {
 	done.DoneNs = time.Now().UnixNano()
 	w.note(done)
 	return done, err
+}
+
+func (w *guard) do(c *Cure) error {
+	if c.Other == nil {
+		return c.Do(context.Background())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.limit())
+	defer cancel()
+	return w.other(ctx, c.Other)
 }
 
 // note appends to the log. A cure that isn't noted is done again by a process that resumes the load.

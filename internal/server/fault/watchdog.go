@@ -235,3 +235,27 @@ func (w *watchdog) close() {
 		<-gone
 	}
 }
+
+// Guard undoes changes other than faults if this process dies: each by the function that Watch is called with, in a
+// process of its own.
+type Guard struct{ dog *watchdog }
+
+// NewGuard starts a guard. command is the command line of a program that calls Watch on its standard input.
+func NewGuard(command []string, warn func(record.Warning)) (*Guard, error) {
+	dog, err := startWatchdog(command, warn)
+	if err != nil {
+		return nil, err
+	}
+	return &Guard{dog}, nil
+}
+
+// Hold registers what is to be undone. It must be called before the change.
+func (g *Guard) Hold(id string, other json.RawMessage) {
+	g.dog.add(&Cure{ID: id, Other: other}, time.Time{})
+}
+
+// Release says that nothing remains to be undone.
+func (g *Guard) Release(id string) { g.dog.done(id) }
+
+// Close ends the guard, which first undoes what wasn't released.
+func (g *Guard) Close() { g.dog.close() }

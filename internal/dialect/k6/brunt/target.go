@@ -22,6 +22,7 @@ import (
 // destination is the target of a database, and the settings for its use.
 type destination struct {
 	conns.Target
+	plan    plan.Target
 	key     string        // identifies the target among others
 	timeout time.Duration // of a request
 }
@@ -77,7 +78,10 @@ func readTarget(a *bind.Args) *destination {
 
 // pool returns the pool of a target. All who open the same target share it.
 func (t *destination) pool(s *session.Session) (*conns.Pool, error) {
-	shared, err := s.Shared("brunt "+t.key, func() (io.Closer, error) { return conns.New(s, t.Target), nil })
+	shared, err := s.Shared("brunt "+t.key, func() (io.Closer, error) {
+		s.Serves(&t.plan, t.Protocol, "")
+		return conns.New(s, t.Target), nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +95,7 @@ func (t *destination) complete(a *bind.Args, p *plan.Plan) {
 		a.Failf("the target: %v", err)
 		return
 	}
-	t.Driver, t.Protocol, t.Embedded = d.Open(), d.Name(), d.Embedded
+	t.Driver, t.Protocol, t.Embedded, t.plan = d.Open(), d.Name(), d.Embedded, p.Target
 	if t.Targets, err = target.Targets(p); err != nil {
 		a.Failf("the target: %v", err)
 		return

@@ -36,9 +36,12 @@ type Pool struct {
 	stop    context.CancelFunc
 	free    chan struct{} // a slot for each connection that may be open; nil means no limit
 
+	lingering sync.WaitGroup // what broken connections still do; none is added after Close
+
 	mu       sync.Mutex
 	idle     []*Link
 	open     map[*Link]bool
+	closed   bool
 	dialed   int
 	backoff  engine.Backoff
 	failures int
@@ -174,6 +177,9 @@ func (p *Pool) Give(l *Link) {
 	done := l.Broken || p.ctx.Err() != nil
 	if done {
 		delete(p.open, l)
+		if lingers := protocol.Lingers(l.Conn); lingers != nil && !p.closed {
+			p.lingering.Go(func() { <-lingers })
+		}
 	} else {
 		p.idle = append(p.idle, l) // from here on another goroutine may use it
 	}
@@ -184,11 +190,13 @@ func (p *Pool) Give(l *Link) {
 	p.leave()
 }
 
-// Close closes all connections.
+// Close closes all connections, and waits until servers have been asked to stop what they do for those that broke.
 func (p *Pool) Close() error {
 	p.stop()
+	defer p.lingering.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.closed = true
 	var all error
 	for l := range p.open {
 		all = errors.Join(all, l.Conn.Close())

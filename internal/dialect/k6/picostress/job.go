@@ -121,8 +121,10 @@ func (j *job) meet(ctx context.Context, at plan.Target, most int) error {
 		return err
 	}
 	j.work = r.Workload
+	product := ""
 	if len(r.Record.Targets) > 0 {
 		s := r.Record.Targets[0]
+		product = s.Product
 		j.server = strings.TrimSpace(s.Product + " " + s.Version)
 	}
 	if err := r.Close(); err != nil {
@@ -136,6 +138,7 @@ func (j *job) meet(ctx context.Context, at plan.Target, most int) error {
 	if err != nil {
 		return err
 	}
+	j.session.Serves(&j.plan.Target, d.Name(), product)
 	j.pool = conns.New(j.session, conns.Target{Protocol: d.Name(), Driver: d.Open(), Targets: targets, Most: most,
 		Embedded: d.Embedded})
 	j.session.AtEnd(j.Close)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/inspect/servers"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/plan"
@@ -34,8 +35,13 @@ type Script struct {
 	Record  loadtest.Record
 	Workers loadtest.Workers
 	Process loadtest.Process
-	args    []string // of k6 run
+	// Inspected are the servers to ask what they did: those of --inspect.
+	Inspected []string
+	args      []string // of k6 run
 }
+
+// EnvInspect is the environment variable with the servers that are asked what they did, separated by spaces.
+const EnvInspect = "BRUNT_INSPECT"
 
 // New returns the script of a command line of k6, which must be one of k6 run. The environment says where its record
 // goes, as it does for k6 in this process.
@@ -72,11 +78,16 @@ func (s *Script) Perform(stdin io.Reader, stdout, stderr io.Writer) error {
 	if slices.Contains(flags, "--no-thresholds") {
 		job.Args = append(job.Args, "--no-thresholds")
 	}
+	inspected := append(strings.Fields(os.Getenv(EnvInspect)), s.Inspected...)
+	if slices.Contains(inspected, servers.Auto) {
+		return exitcode.Usage(fmt.Errorf("--inspect %s with --workers: the coordinator doesn't know which servers the script "+
+			"uses; write --inspect KIND=URL (%s)", servers.Auto, strings.Join(servers.Names(), ", ")))
+	}
 	report := &loadtest.Report{Quiet: quiet}
 	test := &loadtest.Test{
 		Plan: &plan.Plan{Name: name}, Script: job, Record: s.Record, Workers: s.Workers, Process: s.Process, Quiet: quiet,
 		Live: loadtest.Live{MetricsAddr: os.Getenv("BRUNT_METRICS_ADDR"),
-			Destinations: strings.Fields(os.Getenv("BRUNT_EXPORT"))},
+			Destinations: strings.Fields(os.Getenv("BRUNT_EXPORT")), Inspected: inspected},
 		Hooks: func(out *loadtest.Outputs) (runner.Hooks, error) {
 			v, err := report.Hooks(out)
 			v.Exit = Exit

@@ -53,6 +53,14 @@ func TestValues(t *testing.T) {
 			is("time", x.c.getTime(), 1709210096500); is("date", x.d.getTime(), 1709164800000); is("long decimal", x.e.toString(), "12345678901234567890.5"); is("time of day", x.f.slice(0, 8), "10:11:12");
 			const [y] = db.query("select $1 = x'00ff' a, $2 = cast('12345678901234567890.5' as decimal(30,1)) b", [x.a, x.e]);
 			is("sent back", y.a + y.b, 2);
+			db.exec("create or replace table k6_v (a varbinary(9), b blob, c bit(12), d bigint unsigned, e datetime(6), f json, g decimal(65,30), h year)");
+			db.exec("insert into k6_v values (x'00ff5c27', x'80', b'101010101010', 18446744073709551615, '2024-02-29 12:34:56.789012', '{\"a\": 1.50}', 12345678901234567890123456789012345.123456789012345678901234567890, 2024)");
+			const [z] = db.query("select * from k6_v");
+			is("varbinary", z.a, new Uint8Array([0, 255, 92, 39])); is("blob", z.b, new Uint8Array([128])); is("bit", z.c, new Uint8Array([10, 170]));
+			is("in a column", z.d, 18446744073709551615n); is("to the microsecond", z.e.getTime(), 1709210096789); is("year", z.h, 2024);
+			is("65 digits", z.g.toString(), "12345678901234567890123456789012345.123456789012345678901234567890");
+			db.exec("insert into k6_v values ($1, $2, $3, $4, $5, $6, $7, $8)", [z.a, z.b, z.c, z.d, z.e, z.f, z.g, z.h]);
+			is("stored again", db.query("select count(*) n from (select distinct a, b, c, d, left(e, 23), f, g, h from k6_v) x")[0].n, 1);
 			for (let i = 0; i < 300; i++) db.query("select " + i + " as x, $1 as y", [i]);`},
 		"sqlite": {`{"protocol":"sqlite","addresses":[":memory:values"]}`, `
 			db.exec("create table v (a integer, b text, c blob, d real)");

@@ -83,6 +83,13 @@ func (s *Session) Begin(script Script) error {
 		s.exporter.Start(run)
 		sinks = append(sinks, s.exporter)
 	}
+	if err := s.openAsking(); err != nil {
+		bundle.Discard()
+		return err
+	}
+	if s.asking.watch != nil {
+		sinks = append(sinks, &s.asking)
+	}
 	c := &s.cutter
 	c.open.Store(script.LoadModel != "closed")
 	c.setsUp.Store(script.MaySetUp)
@@ -115,18 +122,11 @@ func (s *Session) Uses(plan []byte) {
 
 // Outcome is how a run of k6 ended.
 type Outcome struct {
-	Code       int // k6's exit code
+	Code       int // k6's exit code; where it describes the result, brunt's is the same
 	Why        string
 	Thresholds []record.Threshold
 	Watched    record.Watched // checks, iterations, and the script's own metrics over the whole run
 }
-
-// Exit codes of k6 that describe the result of the run. brunt's are the same.
-const (
-	codeOK         = exitcode.Pass
-	codeThresholds = exitcode.Threshold
-	codeInterrupt  = exitcode.Interrupted
-)
 
 // Close closes what modules have opened, completes the record, judges the run and prints the verdict. Further calls
 // have no effect.
@@ -143,8 +143,11 @@ func (s *Session) Close(o Outcome) error {
 			err = errors.Join(err, errors.New(w.Text.String()))
 		}
 	}
-	if !s.cutter.begun.Load() && o.Code != codeOK {
+	if !s.cutter.begun.Load() && o.Code != exitcode.Pass {
 		s.bundle.Discard() // nothing was sent
+		if s.asking.watch != nil {
+			s.asking.watch.Close()
+		}
 		return err
 	}
 	<-s.ended()
@@ -152,8 +155,8 @@ func (s *Session) Close(o Outcome) error {
 	s.draft.mu.Lock() // outputs still read the names of the operations
 	record.Fill(run, tally)
 	s.draft.mu.Unlock()
-	run.Ended, run.Complete, run.Interrupted = time.Now().UTC(), true, o.Code == codeInterrupt
-	if o.Code != codeOK && o.Code != codeThresholds && o.Code != codeInterrupt {
+	run.Ended, run.Complete, run.Interrupted = time.Now().UTC(), true, o.Code == exitcode.Interrupted
+	if o.Code != exitcode.Pass && o.Code != exitcode.Threshold && o.Code != exitcode.Interrupted {
 		why := message.Literal(o.Why)
 		if o.Why == "" {
 			why = message.New("stop.k6.see")
@@ -166,6 +169,7 @@ func (s *Session) Close(o Outcome) error {
 		verdict.PerSecond(&run.Thresholds[i], run.DurationNs)
 	}
 	s.watched(run, &o.Watched)
+	s.asked(run)
 	verdict.Judge(run, tally.Total())
 	run.Iterations = s.counted()
 	verdict.JudgeIterations(run)
@@ -210,7 +214,8 @@ func (s *Session) openExporter() (err error) {
 }
 
 // Configure parses the argument of -o brunt=…: "none", or settings name=value separated by commas: dir (this run's
-// bundle), results (the folder for bundles), export (a destination, see export.Options; repeatable) and metrics-addr.
+// bundle), results (the folder for bundles), export (a destination, see export.Options; repeatable), metrics-addr, and
+// inspect (a server to ask, KIND=URL or auto; repeatable).
 // It must be called before Begin, which returns its error.
 func (s *Session) Configure(text string) {
 	for part := range strings.SplitSeq(text, ",") {
@@ -226,8 +231,10 @@ func (s *Session) Configure(text string) {
 			s.o.Live.Destinations = append(s.o.Live.Destinations, value)
 		case "metrics-addr":
 			s.o.Live.MetricsAddr = value
+		case "inspect":
+			s.o.Live.Inspected = append(s.o.Live.Inspected, value)
 		default:
-			s.o.Fault = fmt.Errorf("-o brunt=%s: no setting %q; use none, dir, results, export or metrics-addr",
+			s.o.Fault = fmt.Errorf("-o brunt=%s: no setting %q; use none, dir, results, export, inspect or metrics-addr",
 				secret.Text(text), name)
 		}
 	}

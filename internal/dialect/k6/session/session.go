@@ -21,6 +21,7 @@ type Session struct {
 	feed
 	counters
 	resources
+	asking asking
 
 	clock  engine.Clock
 	o      Options
@@ -56,6 +57,7 @@ type Options struct {
 type Live struct {
 	MetricsAddr  string   // host:port of an endpoint for Prometheus; "" for none
 	Destinations []string // see export.Options
+	Inspected    []string // KIND=URL of servers to ask what they did, or auto; see docs/inspect.md
 }
 
 // New returns a session whose clock starts now, or at Options.Epoch. Nothing is recorded before Begin.

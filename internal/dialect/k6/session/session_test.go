@@ -11,6 +11,7 @@ import (
 
 	"go.k6.io/k6/v2/metrics"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
@@ -127,7 +128,7 @@ func TestFlushingIntoAClosedChannel(t *testing.T) {
 	close(to)
 	s.LoadOver()
 	s.Flush()
-	if run := ended(t, s, Outcome{Code: codeInterrupt}); run.Total.Done != 1 || !run.Complete {
+	if run := ended(t, s, Outcome{Code: exitcode.Interrupted}); run.Total.Done != 1 || !run.Complete {
 		t.Errorf("%+v", run.Total.Counts)
 	}
 }

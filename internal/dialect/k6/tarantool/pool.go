@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/dialect/k6/session"
 	"brunt/internal/engine"
+	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
 	"brunt/internal/protocol/iproto"
@@ -35,6 +36,7 @@ type pool struct {
 func newPool(s *session.Session, o *options) *pool {
 	p := &pool{options: o, now: s.Now, placed: s.PlaceTarget}
 	p.ctx, p.stop = context.WithCancel(context.Background())
+	s.Serves(&plan.Target{Addresses: o.addresses, User: o.user, Password: o.password}, "iproto", "")
 	for _, address := range o.addresses {
 		number := s.Address("iproto", address)
 		for range o.connections {

@@ -28,25 +28,11 @@ type realPgbench struct {
 	path    string
 }
 
-// morePgbenches names an environment variable with further programs to compare with: "16=/path/to/pgbench 17=…".
-const morePgbenches = "BRUNT_TEST_PGBENCH"
-
 // realPgbenches returns the programs that the tests compare with.
-func realPgbenches(t *testing.T) []realPgbench {
+func realPgbenches(t *testing.T) (list []realPgbench) {
 	t.Helper()
-	testserver.SkipQuick(t)
-	found, err := filepath.Glob("/usr/lib/postgresql/15/bin/pgbench")
-	if err != nil || len(found) == 0 {
-		t.Fatal("pgbench 15 isn't installed: run: apt-get install -y postgresql-contrib-15 postgresql-15")
-	}
-	list := []realPgbench{{version: 15, path: found[0]}}
-	for field := range strings.FieldsSeq(os.Getenv(morePgbenches)) {
-		version, path, _ := strings.Cut(field, "=")
-		number, err := strconv.Atoi(version)
-		if err != nil {
-			t.Fatalf("%s: %v", morePgbenches, err)
-		}
-		list = append(list, realPgbench{version: number, path: path})
+	for _, version := range testserver.PgbenchVersions() {
+		list = append(list, realPgbench{version: version, path: testserver.Pgbench(t, version)})
 	}
 	return list
 }

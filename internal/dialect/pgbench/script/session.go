@@ -38,7 +38,7 @@ type session struct {
 	failure  protocol.Failure
 	failed   int       // the command that failed; −1: none, or it is dealt with
 	rolling  bool      // the request is the ROLLBACK after a failure
-	anew     bool      // the transaction begins anew after the ROLLBACK
+	anew     bool      // the transaction begins again after the ROLLBACK
 	request  int       // the last one
 	began    time.Time // of the current command, if commands are timed
 

@@ -11,11 +11,14 @@ import (
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
+	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/units"
+	"brunt/internal/run/advise"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/program"
 	"brunt/internal/run/program/campaign"
+	"brunt/internal/server/fault"
 	"brunt/internal/server/schema"
 	"brunt/internal/server/schema/fill"
 	"brunt/internal/server/target"
@@ -29,6 +32,7 @@ type Campaign struct {
 	Quiet    bool
 	Language units.Language // language of messages and tables
 	Read     campaign.ReadPlan
+	Watchdog []string // command line that calls fault.Watch with advise.Restore
 }
 
 // Begin runs a campaign in the folder that the options name, or in a new folder with this name.
@@ -74,6 +78,9 @@ func (f *Campaign) run(stdout, stderr io.Writer, folder func() (string, error),
 		c, err := open(campaign.Options{
 			Dir: dir, Brunt: self, Version: f.Process.Version, Command: f.Process.Command, Language: f.Language,
 			Read: f.Read, Say: t.Say,
+			Guard: func() (advise.Guard, error) {
+				return fault.NewGuard(f.Watchdog, func(w record.Warning) { t.Say("%s", w.Text) })
+			},
 			Drive: t.step, Schema: t.schema,
 			Valid: target.Check,
 			Reach: func(ctx context.Context, p *plan.Plan) error {

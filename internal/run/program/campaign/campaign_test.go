@@ -19,9 +19,11 @@ import (
 	"brunt/internal/render/cell"
 	"brunt/internal/render/message"
 	"brunt/internal/render/units"
+	"brunt/internal/run/advise"
 	"brunt/internal/run/program"
 	"brunt/internal/run/program/campaign/campaignfile"
 	"brunt/internal/run/runner"
+	"brunt/internal/server/fault"
 	"brunt/internal/server/schema"
 	"brunt/internal/server/target"
 )
@@ -34,7 +36,20 @@ const (
 	childProcess = "CAMPAIGN_TEST_PROCESS"
 )
 
+// password is the environment variable with the password of the plans' servers.
+const password = "CAMPAIGN_TEST_PASSWORD"
+
+// watchdog is the argument by which the test binary becomes the watchdog of a campaign.
+const watchdog = "heal"
+
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == watchdog {
+		if err := fault.Watch(os.Stdin, os.Stdout, advise.Restore); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv(childDir); dir != "" {
 		if err := child(os.Getenv(childFile), dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -94,12 +109,19 @@ func readPlan(path string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return planfile.Read(path, data)
+	p, err := planfile.Read(path, data)
+	if err == nil {
+		p.Target.Password = os.Getenv(password)
+	}
+	return p, err
 }
 
 func options(dir string) Options {
 	return Options{Dir: dir, Version: "test", Language: units.English, Read: readPlan, Say: func(string, ...any) {},
 		Drive: execute,
+		Guard: func() (advise.Guard, error) {
+			return fault.NewGuard([]string{os.Args[0], watchdog}, func(record.Warning) {})
+		},
 		Schema: func(ctx context.Context, p *plan.Plan) error {
 			_, _, err := schema.Up(ctx, p, schema.FillOptions{Version: "test"})
 			return err

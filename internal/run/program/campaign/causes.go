@@ -91,6 +91,7 @@ func (d *document) causes() cell.Table {
 				mark)
 		}
 	}
+	d.triedSettings(row)
 	for _, f := range d.findings(mostCauses) {
 		about := about(&f.Finding)
 		if f.Statement != "" {

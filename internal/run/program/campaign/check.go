@@ -48,6 +48,11 @@ func (p *Program) check(runs bool, valid func(*plan.Plan) error) error {
 			}
 		}
 	}
+	if server, unset := p.expanded(p.Inspect); unset == "" {
+		if err := p.checkTunable(server); err != nil {
+			return err
+		}
+	}
 	if err := p.checkTargets(runs, valid); err != nil {
 		return err
 	}
@@ -159,6 +164,9 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 		asks, advises = asks || len(s.SQL) > 0 ||
 			s.sends() && s.Kind != campaignfile.StepSearch && s.Kind != campaignfile.StepMatrix,
 			advises || s.Advisor
+	}
+	if err := c.reachSettings(ctx); err != nil {
+		return err
 	}
 	if c.Inspect != "" && asks && !c.advisable() {
 		if err := c.others(advises); err != nil {

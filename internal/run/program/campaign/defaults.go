@@ -23,7 +23,7 @@ func withDefaults(s *campaignfile.Step) {
 		s.N, s.Ramp, s.Duration = cmp.Or(s.N, 1), cmp.Or(s.Ramp, time.Minute), cmp.Or(s.Duration, 6*time.Hour)
 	case campaignfile.StepAnalyse:
 		s.WarmUp, s.Duration = cmp.Or(s.WarmUp, 10*time.Second), cmp.Or(s.Duration, 2*time.Minute)
-	case campaignfile.StepFix:
+	case campaignfile.StepFix, campaignfile.StepExperiment:
 		s.WarmUp, s.Duration, s.Repetitions = cmp.Or(s.WarmUp, 5*time.Second), cmp.Or(s.Duration, 30*time.Second),
 			cmp.Or(s.Repetitions, 4)
 	case campaignfile.StepConnections:

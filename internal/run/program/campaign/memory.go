@@ -22,7 +22,7 @@ type memory struct {
 	source   string
 	unixNs   []float64
 	bytes    []float64
-	requests float64 // sent meanwhile
+	requests float64 // sent in that time
 }
 
 // memoryLines reads the memory of the watched processes in all runs. A process that was started again, as for another

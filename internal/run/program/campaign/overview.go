@@ -60,7 +60,7 @@ func (d *document) heldMaximum() string {
 	return ""
 }
 
-// changes lists what steps changed beside the indexes, which are among the causes.
+// changes lists what steps changed besides the indexes, which are among the causes.
 func (d *document) changes() (out []string) {
 	for _, r := range d.ofKind(campaignfile.StepFix) {
 		for _, name := range slices.Concat(r.Fix.Files, r.Fix.Commands) {
@@ -70,7 +70,7 @@ func (d *document) changes() (out []string) {
 	return out
 }
 
-// advice lists what to do next, beside the remedies of the causes.
+// advice lists what to do next, besides the remedies of the causes.
 func (d *document) advice() (out []string) {
 	if r := d.lastOf(campaignfile.StepMatrix); r != nil {
 		out = append(out, r.Sentence(d.l))

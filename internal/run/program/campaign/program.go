@@ -138,6 +138,8 @@ func (p *Program) open(s *Step, read ReadPlan) error {
 		_, err = program.NewTargetSearch(load, s.bounds())
 	case s.Kind == campaignfile.StepMatrix:
 		err = s.checkMatrix()
+	case s.Kind == campaignfile.StepExperiment:
+		err = s.checkExperiment()
 	}
 	if err == nil && s.sends() {
 		_, err = program.ProfileRate(load)
@@ -159,7 +161,7 @@ func (s *Step) sends() bool {
 	case campaignfile.StepFix:
 		return s.Advisor
 	case campaignfile.StepSearch, campaignfile.StepConfirm, campaignfile.StepReliability, campaignfile.StepAnalyse,
-		campaignfile.StepConnections, campaignfile.StepMatrix:
+		campaignfile.StepConnections, campaignfile.StepMatrix, campaignfile.StepExperiment:
 		return true
 	}
 	return false

@@ -41,7 +41,9 @@ type Result struct {
 	Requests uint64             `json:"requests,omitempty"`
 	Matrix   *program.MatrixLog `json:"matrix,omitempty"`
 	Fix      *Fix               `json:"fix,omitempty"`
-	Files    []string           `json:"files,omitempty"` // the files that it wrote
+	// Experiment is what trying settings of the database found.
+	Experiment *record.Proof `json:"experiment,omitempty"`
+	Files      []string      `json:"files,omitempty"` // the files that it wrote
 	// Messages contains the messages of the texts above, by their English text.
 	Messages message.Table `json:"messages,omitempty"`
 }

@@ -13,6 +13,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/render/units"
+	"brunt/internal/run/advise"
 	"brunt/internal/run/program"
 	"brunt/internal/run/program/campaign/campaignfile"
 )
@@ -46,6 +47,7 @@ type Options struct {
 	Say      func(format string, args ...any)
 	Valid    func(*plan.Plan) error                  // checks a plan's protocol and addresses; nil: no check
 	Reach    func(context.Context, *plan.Plan) error // fails if a plan's target doesn't answer; nil: no check
+	Guard    func() (advise.Guard, error)            // of the settings that experiments change
 	Free     func(dir string) (uint64, bool)         // free bytes of the disk; nil: FreeBytes
 }
 
@@ -309,7 +311,7 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 		campaignfile.StepPrepare: c.prepare, campaignfile.StepSearch: c.search, campaignfile.StepConfirm: c.hold,
 		campaignfile.StepReliability: c.hold,
 		campaignfile.StepAnalyse:     c.hold, campaignfile.StepConnections: c.hold, campaignfile.StepFix: c.fix,
-		campaignfile.StepMatrix:   c.matrix,
+		campaignfile.StepMatrix: c.matrix, campaignfile.StepExperiment: c.experiment,
 		campaignfile.StepDocument: c.document,
 	}[s.Kind]
 	if do == nil {

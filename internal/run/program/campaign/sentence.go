@@ -58,6 +58,8 @@ func (r *Result) Sentence(l units.Language) string {
 		return w.held(r)
 	case r.Matrix != nil:
 		return w.matrix(r.Matrix)
+	case r.Experiment != nil:
+		return w.tried(r.Experiment)
 	case r.Fix != nil:
 		kept, proofs := 0, r.Fix.proofs()
 		for i := range proofs {

@@ -125,7 +125,7 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 	if err != nil {
 		return err
 	}
-	p.Settings.Sessions = analysis.Trial.Sessions
+	program.SetSessions(p, analysis.Trial.Sessions)
 	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true,
 		Say: func(text string) { c.o.Say("advisor: %s", text) },
 		Judged: func(x record.Proof) {
@@ -325,14 +325,15 @@ func (c *Campaign) held(s *Step, n float64, sessions int) (*plan.Plan, error) {
 		return nil, err
 	}
 	if ramp := c.scaled(s.Ramp, leastWarmUp); ramp > 0 {
-		p.Load = append([]plan.Phase{{Name: "ramp", Kind: plan.Open, Duration: ramp, RateTo: p.Load[0].RateTo,
-			Arrivals: p.Load[0].Arrivals, WarmUp: true}}, p.Load...)
+		if err := program.Ramp(p, ramp); err != nil {
+			return nil, err
+		}
 	} else if warm := c.scaled(s.WarmUp, leastWarmUp); warm > 0 {
 		if err := plan.WarmUp(p, warm); err != nil {
 			return nil, err
 		}
 	}
-	p.Settings.Sessions = sessions
+	program.SetSessions(p, sessions)
 	p.Settings.Interval = min(max(p.Settings.Interval, 0), time.Second)
 	if length < 30*time.Second {
 		p.Settings.Interval = length / 30
@@ -378,7 +379,7 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 	if err != nil {
 		return err
 	}
-	p.Settings.Sessions = sessions
+	program.SetSessions(p, sessions)
 	execute := c.execute(s, unseen)
 	m := &program.Matrix{
 		MatrixOptions: program.MatrixOptions{Cells: cells(s), Repetitions: s.Repetitions, Seed: s.Load.Seed, By: s.By,

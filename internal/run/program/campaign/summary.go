@@ -90,7 +90,7 @@ func (r *Result) title(l units.Language) string {
 		campaignfile.StepPrepare: "Preparation", campaignfile.StepSearch: "Maximum performance",
 		campaignfile.StepConfirm:     "Confirmation of the maximum",
 		campaignfile.StepReliability: "Reliability", campaignfile.StepAnalyse: "Analysis of the database",
-		campaignfile.StepFix:         "Optimisation",
+		campaignfile.StepFix: "Optimisation", campaignfile.StepExperiment: "Experiment",
 		campaignfile.StepConnections: "Connections to the database", campaignfile.StepMatrix: "Settings compared",
 		campaignfile.StepDocument: "Document",
 	}[r.Kind]

@@ -48,6 +48,8 @@ func (d *document) tests() {
 			d.runPart(&p, r)
 		case r.Fix != nil:
 			d.fixPart(&p, r)
+		case r.Experiment != nil:
+			d.experimentPart(&p, r)
 		}
 		d.add(p)
 		if r.Matrix != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"brunt/internal/inspect"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/message"
 	"brunt/internal/render/units"
@@ -45,6 +46,8 @@ func (p *Program) Estimate(s *Step) Estimate {
 		if s.Advisor {
 			e.Runs = likely * 2 * s.Repetitions
 		}
+	case campaignfile.StepExperiment:
+		e.Runs = 2 * s.Repetitions
 	case campaignfile.StepConfirm, campaignfile.StepReliability, campaignfile.StepAnalyse, campaignfile.StepConnections:
 		e.Runs = 1
 	}
@@ -178,6 +181,8 @@ func (p *Program) does(l units.Language, s *Step) string {
 		return say("look into the database at %s", at)
 	case campaignfile.StepFix:
 		return say("apply the fix")
+	case campaignfile.StepExperiment:
+		return say("try %s of the database at %s, and restore it", inspect.SettingsText(p.wanted(s)), at)
 	case campaignfile.StepConnections:
 		return say("count connections at %s", at)
 	case campaignfile.StepMatrix:

@@ -84,6 +84,7 @@ const (
 	StepRepeat      = "repeat"
 	StepConnections = "connections"
 	StepMatrix      = "matrix"
+	StepExperiment  = "experiment"
 	StepDocument    = "document"
 )
 
@@ -96,7 +97,7 @@ const Maximum = -1
 // StepKinds returns the kinds of steps.
 func StepKinds() []string {
 	return []string{StepPrepare, StepSearch, StepConfirm, StepReliability, StepAnalyse, StepFix, StepRepeat,
-		StepConnections, StepMatrix, StepDocument}
+		StepConnections, StepMatrix, StepExperiment, StepDocument}
 }
 
 // Step is one step of a campaign. Fields that don't apply to its Kind are zero.
@@ -123,6 +124,7 @@ type Step struct {
 
 	Repeat []string // kinds of earlier steps
 
+	Set         []Setting // of the server that is inspected
 	Grid        []Axis
 	Cells       [][]Setting
 	Repetitions int
@@ -181,11 +183,15 @@ func check(r *form.Reader, c *Campaign) {
 			}
 		case StepMatrix:
 			checkMatrix(r, c, s)
+		case StepExperiment:
+			if len(s.Set) == 0 {
+				r.Problem(s.At, "write set: {NAME: value}", "step experiment changes nothing")
+			}
 		}
 		if s.Kind == StepAnalyse && c.Inspect == "" {
 			r.Problem(s.At, "add inspect: pg=DSN to the campaign", "step analyse looks into a database that the campaign doesn't name")
 		}
-		if (s.Advisor || len(s.SQL) > 0) && c.Inspect == "" {
+		if (s.Advisor || len(s.SQL) > 0 || s.Kind == StepExperiment) && c.Inspect == "" {
 			r.Problem(s.At, "add inspect: pg=DSN to the campaign", "step %s is about a database that the campaign doesn't name",
 				s.Kind)
 		}
@@ -198,12 +204,12 @@ func check(r *form.Reader, c *Campaign) {
 }
 
 func loads(kind string) bool {
-	return slices.Contains([]string{StepSearch, StepConfirm, StepReliability, StepAnalyse, StepConnections, StepMatrix},
-		kind)
+	return slices.Contains([]string{StepSearch, StepConfirm, StepReliability, StepAnalyse, StepConnections, StepMatrix,
+		StepExperiment}, kind)
 }
 
 func takesMaximum(kind string) bool {
-	return slices.Contains([]string{StepConfirm, StepAnalyse, StepMatrix}, kind)
+	return slices.Contains([]string{StepConfirm, StepAnalyse, StepMatrix, StepExperiment}, kind)
 }
 
 func checkRepeat(r *form.Reader, c *Campaign, at int) {

@@ -165,6 +165,10 @@ func stepForm() form.Form {
 			form.Key("tolerance", "Tolerance", form.Positive(), "how much worse than the best is as good; 0.05"),
 			form.Key("by", "By", form.Name(), "figure that decides: response.p(95), another quantile, response.avg, or rate"),
 		},
+		StepExperiment: {
+			form.Required("set", "Set", settingsForm(), "settings of the server of inspect, and the values that are tried"),
+			at, warm, long("duration", "of each run; 30s"),
+			form.Key("repetitions", "Repetitions", form.Whole(3, 1000), "runs with the settings, and as many without; 4")},
 		StepDocument: {form.Key("lang", "Languages", languagesForm(), "en, ru, or both")},
 	}
 	which := form.Kinds{What: "a step", Nothing: "nothing to do", Names: StepKinds()}

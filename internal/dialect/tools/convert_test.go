@@ -1,0 +1,581 @@
+package tools_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"brunt/internal/cli"
+	"brunt/internal/judge/exitcode"
+	"brunt/test/shell"
+	"brunt/test/testserver"
+	"brunt/test/testserver/grpcserver"
+)
+
+// recordingServer notes requests, and answers them.
+type recordingServer struct {
+	net.Listener
+	mu       sync.Mutex
+	requests []string
+	answer   func(*bufio.Reader) (request, answer string, err error)
+}
+
+func recordRequests(t *testing.T, answer func(*bufio.Reader) (request, answer string, err error)) *recordingServer {
+	t.Helper()
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &recordingServer{Listener: at, answer: answer}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go l.serve(c)
+		}
+	}()
+	return l
+}
+
+func (l *recordingServer) serve(c net.Conn) {
+	defer c.Close()
+	r := bufio.NewReader(c)
+	for {
+		request, answer, err := l.answer(r)
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		l.requests = append(l.requests, request)
+		l.mu.Unlock()
+		io.WriteString(c, answer)
+	}
+}
+
+// take returns the requests since the last call.
+func (l *recordingServer) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.requests
+	l.requests = nil
+	return all
+}
+
+// overHTTP reads a request of HTTP, to the byte, and answers requests of method HEAD, by which brunt asks what the server
+// is, in the same way.
+func overHTTP(r *bufio.Reader) (request, answer string, err error) {
+	var whole strings.Builder
+	body := 0
+	for line := ""; line != "\r\n"; {
+		if line, err = r.ReadString('\n'); err != nil {
+			return "", "", err
+		}
+		whole.WriteString(line)
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.EqualFold(name, "Content-Length") {
+			if body, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
+				return "", "", err
+			}
+		}
+	}
+	_, err = io.CopyN(&whole, r, int64(body))
+	return whole.String(), "HTTP/1.1 204 No Content\r\n\r\n", err
+}
+
+// overRESP reads a command of Redis. It answers HMGET with as many values as there are fields, and HSET as if all were
+// new.
+func overRESP(r *bufio.Reader) (request, answer string, err error) {
+	number := func(first byte) (n int) {
+		line, e := r.ReadString('\n')
+		if e != nil || line[0] != first {
+			err = fmt.Errorf("%q: %w", line, io.ErrUnexpectedEOF)
+			return 0
+		}
+		n, err = strconv.Atoi(strings.TrimSpace(line[1:]))
+		return n
+	}
+	var words []string
+	for range number('*') {
+		word := make([]byte, number('$')+2)
+		if err == nil {
+			_, err = io.ReadFull(r, word)
+		}
+		words = append(words, strings.TrimSpace(string(word)))
+	}
+	if err != nil {
+		return "", "", err
+	}
+	answer = "+OK\r\n"
+	switch words[0] {
+	case "HSET":
+		answer = fmt.Sprintf(":%d\r\n", len(words)/2-1)
+	case "HMGET":
+		answer = fmt.Sprintf("*%d\r\n", len(words)-2) + strings.Repeat("$1\r\nx\r\n", len(words)-2)
+	}
+	return fmt.Sprintf("%q", words), answer, nil
+}
+
+// version is that of the processes that tests start, see shell.Main.
+const version = "1.2.3"
+
+// A conversion is a command line whose plan is compared with it.
+type conversion struct {
+	name    string
+	line    []string
+	before  func()          // restores what the load changes; may be nil
+	take    func() []string // the requests since the last call
+	counted string          // with which the requests of the load begin
+	timed   bool            // the load's length is a time: the shorter one is the beginning of the longer one
+	least   int             // requests
+	beyond  string          // a part of each line of the list of what the plan doesn't have, joined by |
+}
+
+// A converted load sends the same requests as the command that it was converted from, to the byte, and lists what it
+// doesn't have.
+func TestConvertedPlansSendTheSame(t *testing.T) {
+	redis, web := recordRequests(t, overRESP), recordRequests(t, overHTTP)
+	compared := map[string]bool{"run": true, "cassandra-stress": true} // a plan itself; see the test in that folder
+	compare := func(t *testing.T, all []conversion) {
+		for _, c := range all {
+			t.Run(c.name, c.compare)
+			compared[c.line[0]], compared[c.line[0]+" "+c.line[1]] = true, true
+		}
+	}
+	compare(t, redisConversions(redis))
+	compare(t, webConversions(t, web))
+	t.Run("grpc", func(t *testing.T) { compare(t, grpcConversions(t)) })
+	t.Run("etcd", func(t *testing.T) { compare(t, etcdConversions(t)) })
+	t.Run("postgres", func(t *testing.T) { compare(t, postgresConversions(t)) })
+	t.Run("mariadb", func(t *testing.T) { compare(t, mariadbConversions(t)) })
+	refused := shell.Run(t, "brunt", "convert", "version")
+	_, list, _ := strings.Cut(refused.Err, "convert one of these: ")
+	commands := strings.Split(strings.TrimSpace(list), ", ")
+	for _, command := range commands {
+		if !compared[strings.TrimPrefix(command, "brunt ")] {
+			t.Errorf("%s isn't compared with its plan", command)
+		}
+	}
+	if len(commands) < 20 {
+		t.Errorf("the commands with plans are %q: %s", commands, refused.Err)
+	}
+}
+
+// compare runs the command, and the plan that it is converted to.
+func (c *conversion) compare(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	sent := func(args ...string) []string {
+		if c.before != nil {
+			c.before()
+		}
+		c.take()
+		var out, stderr bytes.Buffer
+		code := cli.Main(version, append([]string{"brunt"}, args...), strings.NewReader(""), &out, &stderr)
+		if code != 0 && code != exitcode.Invalid && code != exitcode.Threshold { // late, on a busy machine
+			t.Fatalf("%q: %d: %s%s", args, code, stderr.String(), out.String())
+		}
+		return slices.DeleteFunc(c.take(), func(r string) bool { return !strings.HasPrefix(r, c.counted) })
+	}
+	before := sent(c.line...)
+	var plan, stderr bytes.Buffer
+	if code := cli.Main(version, append([]string{"brunt", "convert"}, c.line...), nil, &plan, &stderr); code != 0 {
+		t.Fatalf("%d: %s", code, stderr.String())
+	}
+	file := filepath.Join(dir, "plan.yml")
+	shell.Put(t, file, plan.String())
+	for _, r := range c.take() {
+		if c.counted != "" && strings.HasPrefix(r, c.counted) {
+			t.Errorf("converting sent %q", r)
+		}
+	}
+	c.compareBeyond(t, plan.String())
+	after := sent("run", file, "--quiet", "--no-record")
+	if c.timed {
+		n := min(len(before), len(after))
+		before, after = before[:n], after[:n]
+	}
+	if len(before) >= c.least && slices.Equal(before, after) {
+		return
+	}
+	t.Errorf("the command sent %d, its plan %d; want at least %d", len(before), len(after), c.least)
+	for i := range min(len(before), len(after)) {
+		if before[i] != after[i] {
+			t.Errorf("request %d of the command is\n%.1000q\nof its plan\n%.1000q", i, before[i], after[i])
+			break
+		}
+	}
+	t.Logf("%s", plan.String())
+}
+
+// compareBeyond compares the list of what the plan doesn't have.
+func (c *conversion) compareBeyond(t *testing.T, plan string) {
+	var listed []string
+	for line := range strings.Lines(plan) {
+		text, ok := strings.CutPrefix(line, "# - ")
+		if ok && !strings.HasSuffix(text, "a flag of the run, not of the load\n") {
+			listed = append(listed, strings.TrimSpace(text))
+		}
+	}
+	var want []string
+	if c.beyond != "" {
+		want = strings.Split(c.beyond, "|")
+	}
+	same := len(want) == len(listed)
+	for i := range min(len(want), len(listed)) {
+		same = same && strings.Contains(listed[i], want[i])
+	}
+	if !same {
+		t.Errorf("the plan lists as missing %q, want %q", listed, want)
+	}
+}
+
+func redisConversions(redis *recordingServer) []conversion {
+	ycsb := func(command string, more ...string) []string {
+		return append([]string{"ycsb", command, "redis", "-p", "redis.addr=" + redis.Addr().String(), "-p", "randomseed=7",
+			"--quiet"}, more...)
+	}
+	const beyond = "YCSB's lines and results"
+	return []conversion{
+		{name: "ycsb run", line: ycsb("run", "--workload", "a", "-p", "operationcount=300", "-p", "recordcount=1000"),
+			take: redis.take, counted: `["H`, least: 300, beyond: beyond},
+		{name: "ycsb load", line: ycsb("load", "--workload", "a", "-p", "recordcount=300", "-p", "load.pipeline=1"),
+			take: redis.take, counted: `["H`, least: 300, beyond: beyond + "|the property resume"},
+	}
+}
+
+// webConversions are those of tools for HTTP. Each has one connection, so that the order of requests is one.
+func webConversions(t *testing.T, web *recordingServer) []conversion {
+	host := web.Addr().String()
+	url := "http://" + host + "/"
+	file := func(name, text string) string { return shell.File(t, name, text) }
+	lua := file("script.lua", `
+local n = 0
+request = function()
+  n = n + 1
+  return wrk.format("POST", "/" .. n % 7, {["X-N"] = n}, "r" .. math.random(1000))
+end
+`)
+	list := file("list", "GET "+url+"a\n\nPOST "+url+"b\nX-A: 1\n")
+	phantom := file("load.yaml", "phantom:\n  enabled: true\n  address: "+host+"\n  uris: [/a, /b, /d]\n  headers: ['[Host: shop]']\n"+
+		"  instances: 1\n  load_profile: {load_type: rps, schedule: 'const(60, 1s)'}\n"+
+		"core: {artifacts_base_dir: "+t.TempDir()+"}\n")
+	pandora := file("pandora.yaml", `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: http/scenario, target: `+host+`}
+        ammo: {type: http/scenario, file: `+file("scenarios.yaml", `
+requests:
+  - {name: one, method: POST, uri: "/{{.source.v.user}}", body: '{{randInt 1 1000}} {{randString 5 "abc"}}'}
+  - {name: two, uri: /two}
+variable_sources: [{type: variables, name: v, variables: {user: me}}]
+scenarios: [{name: s, requests: [one, "two(2)"]}]
+`)+`}
+        rps: {type: once, times: 30}
+        startup: {type: once, times: 1}
+core: {artifacts_base_dir: `+t.TempDir()+`}
+`)
+	jmx := file("plan.jmx", fmt.Sprintf(randomJMX, web.Addr().(*net.TCPAddr).Port))
+	of := func(name, beyond string, line ...string) conversion {
+		return conversion{name: name, line: line, take: web.take, counted: "", least: 60, beyond: beyond}
+	}
+	timed := func(c conversion) conversion {
+		c.timed = true
+		return c
+	}
+	return []conversion{
+		of("cook", "slow_cooker's lines", "cook", "-qps", "200", "-concurrency", "1", "-totalRequests", "60", "-data", "x",
+			"-method", "POST", "-quiet", url+"a"),
+		of("hey", "hey's report", "hey", "-n", "60", "-c", "1", "-m", "POST", "-d", "x", "--no-record", url+"a"),
+		of("ab", "ab's report", "ab", "-n", "60", "-c", "1", "--no-record", url+"a"),
+		of("http", "", "http", "-n", "60", "-c", "1", "--quiet", url+"a", url+"b"),
+		timed(of("wrk", "wrk's report", "wrk", "-c", "1", "-t", "1", "-d", "1s", "-s", lua, "--no-record", url)),
+		timed(of("wrk2", "wrk2's report", "wrk2", "-c", "1", "-t", "1", "-d", "1s", "-R", "200", "-s", lua, "--no-record", url)),
+		of("vegeta attack", "a result for each request", "vegeta", "attack", "-targets", list, "-rate", "60", "-duration", "1s",
+			"-connections", "1", "-workers", "1", "-max-workers", "1", "-output", "results"),
+		of("tank", "Tank's", "tank", "-c", phantom, "--no-record"),
+		of("tank pandora", "Tank's", "tank", "-c", pandora, "--no-record"),
+		of("jmeter", "JMeter's", "jmeter", "-n", "-t", jmx, "--seed", "5", "--no-record"),
+	}
+}
+
+// randomJMX sends 60 requests that depend on a counter and on the seed, to a port.
+const randomJMX = `<jmeterTestPlan version="1.2"><hashTree>
+<TestPlan testname="t"/><hashTree>
+<ThreadGroup testname="g">
+  <elementProp name="ThreadGroup.main_controller" elementType="LoopController">
+    <stringProp name="LoopController.loops">60</stringProp>
+  </elementProp>
+  <stringProp name="ThreadGroup.num_threads">1</stringProp>
+</ThreadGroup><hashTree>
+<HTTPSamplerProxy testname="one">
+  <stringProp name="HTTPSampler.domain">127.0.0.1</stringProp><stringProp name="HTTPSampler.port">%d</stringProp>
+  <stringProp name="HTTPSampler.path">/${__counter(FALSE)}/${__Random(1,1000)}/${__RandomString(5,abc)}</stringProp>
+  <stringProp name="HTTPSampler.method">GET</stringProp>
+</HTTPSamplerProxy><hashTree/>
+</hashTree></hashTree></hashTree></jmeterTestPlan>
+`
+
+// grpcConversions are those of tools for gRPC.
+func grpcConversions(t *testing.T) []conversion {
+	tap := testserver.NewTap(t, grpcserver.Start(t).Addr)
+	take := func() []string { return http2Requests(t, tap.Take()) }
+	return []conversion{
+		{name: "ghz", line: []string{"ghz", "--insecure", "--call", "brunt.test.Echo/Say", "-d",
+			`{"text": "{{.RequestNumber}} {{randomString 4}}", "number": "{{randomInt 1 100}}"}`, "-n", "60", "-c", "1",
+			"--seed", "3", "--no-record", tap.Addr},
+			take: take, counted: ":path: /brunt.test.Echo/", least: 60, beyond: "ghz"},
+		{name: "grpc", line: []string{"grpc", tap.Addr, "brunt.test.Echo/Say", "-d", `{"text": "a"} {"text": "b"}`, "-n", "60",
+			"-c", "1", "--quiet", "--no-record"},
+			take: take, counted: ":path: /brunt.test.Echo/", least: 60},
+	}
+}
+
+// http2Requests returns what clients have sent over HTTP/2: each stream's header fields and data.
+func http2Requests(t *testing.T, clients [][]byte) (requests []string) {
+	t.Helper()
+	for _, sent := range clients {
+		sent = bytes.TrimPrefix(sent, []byte(http2.ClientPreface))
+		framer := http2.NewFramer(io.Discard, bytes.NewReader(sent))
+		framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+		streams := map[uint32]int{} // places in requests
+		for {
+			frame, err := framer.ReadFrame()
+			if err != nil {
+				break
+			}
+			switch f := frame.(type) {
+			case *http2.MetaHeadersFrame:
+				var text strings.Builder
+				fmt.Fprintf(&text, ":path: %s\n", f.PseudoValue("path"))
+				for _, field := range f.Fields {
+					if field.Name != "grpc-timeout" { // what is left of a time
+						fmt.Fprintf(&text, "%s: %s\n", field.Name, field.Value)
+					}
+				}
+				streams[f.StreamID] = len(requests)
+				requests = append(requests, text.String())
+			case *http2.DataFrame:
+				requests[streams[f.StreamID]] += fmt.Sprintf("%q", f.Data())
+			}
+		}
+	}
+	return requests
+}
+
+// etcdConversions are those of etcd's benchmark. Transactions name revisions, so each load has a new server.
+func etcdConversions(t *testing.T) (all []conversion) {
+	tap := testserver.NewTap(t, "")
+	before := func() { tap.To(testserver.Etcd(t).Addr) }
+	take := func() []string { // watches and puts have connections of their own, so that their order is any
+		all := http2Requests(t, tap.Take())
+		slices.SortStableFunc(all, func(a, b string) int {
+			first, _, _ := strings.Cut(a, "\n")
+			second, _, _ := strings.Cut(b, "\n")
+			return strings.Compare(first, second)
+		})
+		return all
+	}
+	for _, command := range []string{
+		"put --total 100 --key-space-size 50 --val-size 20",
+		"put --total 60 --sequential-keys --rate 1000 --compact-interval 1h",
+		"range a b --total 100 --consistency s",
+		"txn-put --total 60 --txn-ops 3 --key-space-size 30",
+		"txn-mixed a --total 60",
+		"stm --total 60 --keys 5 --keys-per-txn 3 --isolation r",
+		"lease-keepalive --total 60",
+		"watch-latency --streams 1 --watchers-per-stream 1 --put-total 60 --put-rate 0",
+	} {
+		words := strings.Fields(command)
+		c := conversion{name: words[0], before: before, take: take,
+			line: append([]string{"etcd-benchmark", "--endpoints", tap.Addr, "--clients", "1", "--seed", "3", "--no-record",
+				"--quiet"}, words...),
+			counted: ":path: /etcdserverpb.", least: 60, beyond: "benchmark's report"}
+		if strings.Contains(command, "compact") {
+			c.beyond += "|--compact-interval"
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// postgresConversions are those of tools that send to PostgreSQL. Loads work on a copy of one database.
+func postgresConversions(t *testing.T) []conversion {
+	s := testserver.Postgres(t)
+	tap := testserver.NewTap(t, s.Addr)
+	host, port, _ := net.SplitHostPort(s.Addr)
+	_, tapped, _ := net.SplitHostPort(tap.Addr)
+	s.Psql(t, "CREATE DATABASE original")
+	url := "postgres://brunt@" + s.Addr + "/original"
+	for _, line := range [][]string{
+		{"pgbench", "-i", "-q", "-h", host, "-p", port, "-U", "brunt", "original"},
+		{"tpcb", "load", "--branches", "1", "--shrink", "100", "--quiet", "-a", url},
+		{"tpcc", "load", "--warehouses", "1", "--shrink", "100", "--quiet", "-a", url},
+		{"sysbench", "oltp_read_write", "--db-driver=pgsql", "--pgsql-host=" + host, "--pgsql-port=" + port,
+			"--pgsql-user=brunt", "--pgsql-db=original", "--table-size=1000", "prepare"},
+	} {
+		if o := shell.Run(t, "brunt", line...); o.Code != 0 {
+			t.Fatalf("%q: %d", line, o.Code)
+		}
+	}
+	before := func() {
+		tap.Take()
+		s.Psql(t, "DROP DATABASE IF EXISTS copy")
+		s.Psql(t, "CREATE DATABASE copy TEMPLATE original")
+	}
+	take := func() []string { return most(tap.Take(), postgresMessages) }
+	url = "postgres://brunt@" + tap.Addr + "/copy"
+	of := func(name, beyond string, line ...string) conversion {
+		return conversion{name: name, line: line, before: before, take: take, least: 60, beyond: beyond}
+	}
+	pgbench := func(more ...string) []string {
+		return append([]string{"pgbench", "-h", host, "-p", tapped, "-U", "brunt", "--random-seed=9", "-n"}, more...)
+	}
+	sysbench := func(more ...string) []string {
+		return append([]string{"sysbench", "--db-driver=pgsql", "--pgsql-host=" + host, "--pgsql-port=" + tapped,
+			"--pgsql-user=brunt", "--pgsql-db=copy", "--table-size=1000", "--rand-seed=7"}, more...)
+	}
+	const ofPgbench, ofSysbench = "pgbench's report", "sysbench's lines"
+	const ofTPC = "database's constants|the report|the conditions"
+	own := shell.File(t, "own.sql", `\set a random_zipfian(1, 1000, 1.2)
+BEGIN;
+SELECT :a + 1 AS b \gset
+\if :b > 3
+SELECT :b::int * 2;
+\else
+SELECT 'few';
+\endif
+END;
+`)
+	picostress, err := filepath.Abs("../../../examples/picostress.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []conversion{
+		of("pgbench own scripts", ofPgbench+"|the scale", pgbench("-t", "60", "-f", own+"@2", "-b", "select-only", "copy")...),
+		of("pgbench prepared", ofPgbench+"|the scale", pgbench("-t", "60", "-M", "prepared", "copy")...),
+		of("pgbench rate", ofPgbench+"|the scale", pgbench("-t", "60", "-R", "500", "-S", "copy")...),
+		of("tpcb run", ofTPC, "tpcb", "run", "--rate", "60", "--duration", "1s", "--sessions", "1", "--seed", "4", "--late",
+			"queue", "--quiet", "--no-record", "-a", url),
+		of("tpcc run", ofTPC, "tpcc", "run", "--rate", "30", "--duration", "1s", "--terminals", "1", "--seed", "4", "--late",
+			"queue", "--mix", "20,20,20,20,20", "--quiet", "--no-record", "-a", url),
+	}
+	for kind, more := range map[string][]string{"queue": nil, "rate": {"--rate", "60", "--duration", "1s"},
+		"spike": {"--base", "20", "--peak", "100", "--rise", "1s", "--hold", "1s", "--fall", "1s"}} {
+		line := []string{kind, "-c", picostress, "--proto", "pg", "-a", tap.Addr, "-u", "brunt", "--database", "copy", "--vu",
+			"1", "--quiet", "--no-record"}
+		all = append(all, of(kind, "", append(line, more...)...))
+	}
+	for _, test := range []string{"oltp_read_write", "oltp_point_select", "oltp_update_index", "oltp_insert", "oltp_delete",
+		"select_random_points", "select_random_ranges", "bulk_insert"} {
+		all = append(all, of("sysbench "+test, ofSysbench, sysbench(test, "--events=60", "--threads=1", "run")...))
+	}
+	return append(all, of("sysbench --rate", ofSysbench+"|--forced-shutdown", sysbench("oltp_read_only", "--events=60",
+		"--threads=1", "--rate=300", "--forced-shutdown=9", "run")...))
+}
+
+// most returns what the client has sent that has sent the most messages: the session of a load, beside those that fill
+// tables and ask the server what it is.
+func most(clients [][]byte, split func(sent []byte) []string) (messages []string) {
+	for _, sent := range clients {
+		if all := split(sent); len(all) > len(messages) {
+			messages = all
+		}
+	}
+	return messages
+}
+
+// postgresMessages returns the messages that a client has sent to PostgreSQL: a letter and its content, without the
+// times of transactions. What a session says of itself when it begins comes in any order, and is left out.
+func postgresMessages(sent []byte) (messages []string) {
+	letter := ""
+	for len(sent) > 4 {
+		n := min(int(binary.BigEndian.Uint32(sent)), len(sent))
+		if letter != "" {
+			messages = append(messages, fmt.Sprintf("%s %q", letter, withoutTimes(sent[4:n])))
+		}
+		if sent = sent[n:]; len(sent) > 0 {
+			letter, sent = string(sent[:1]), sent[1:]
+		}
+	}
+	return messages
+}
+
+// withoutTimes sets the times of these years to zero: arguments of eight bytes, microseconds since 2000.
+func withoutTimes(message []byte) []byte {
+	message = bytes.Clone(message)
+	for at := 0; ; {
+		i := bytes.Index(message[at:], []byte("\x00\x00\x00\x08\x00\x03"))
+		if i < 0 {
+			return message
+		}
+		at += i + 6
+		clear(message[at:min(at+6, len(message))])
+	}
+}
+
+// mariadbConversions are those of sysbench with its other driver.
+func mariadbConversions(t *testing.T) (all []conversion) {
+	s := testserver.MariaDB(t)
+	tap := testserver.NewTap(t, s.Addr)
+	host, port, _ := net.SplitHostPort(tap.Addr)
+	sysbench := func(more ...string) []string {
+		return append([]string{"sysbench", "--mysql-host=" + host, "--mysql-port=" + port, "--mysql-user=" + s.User,
+			"--mysql-password=" + s.Password, "--mysql-db=" + s.Database, "--table-size=500", "--rand-seed=7",
+			"--threads=1"}, more...)
+	}
+	prepare := func() {
+		tap.Take()
+		for _, command := range []string{"cleanup", "prepare"} {
+			if o := shell.Run(t, "brunt", sysbench("oltp_read_write", command)...); o.Code != 0 {
+				t.Fatalf("%s: %d", command, o.Code)
+			}
+		}
+	}
+	t.Setenv("BRUNT_PASSWORD", s.Password)
+	for _, test := range []string{"oltp_read_write", "oltp_write_only", "oltp_read_write --db-ps-mode=disable"} {
+		all = append(all, conversion{name: test, line: sysbench(append(strings.Fields(test), "--events=60", "run")...),
+			before: prepare, take: func() []string { return most(tap.Take(), mysqlPackets) }, least: 60,
+			beyond: "sysbench's lines|secrets are not written"})
+	}
+	return all
+}
+
+// mysqlPackets returns the commands that a client has sent to a MySQL after it has signed in. Statements have the numbers
+// of their first use instead of the server's, which count statements of all connections.
+func mysqlPackets(sent []byte) (packets []string) {
+	const execute, closes = 0x17, 0x19
+	ids := map[string]int{}
+	for len(sent) >= 4 {
+		n := min(4+int(sent[0])+int(sent[1])<<8+int(sent[2])<<16, len(sent))
+		begins, packet := sent[3] == 0, sent[4:n]
+		sent = sent[n:]
+		switch {
+		case !begins:
+		case len(packet) > 4 && (packet[0] == execute || packet[0] == closes):
+			id := string(packet[1:5])
+			if ids[id] == 0 {
+				ids[id] = len(ids) + 1
+			}
+			packets = append(packets, fmt.Sprintf("%d %d %q", packet[0], ids[id], packet[5:]))
+		default:
+			packets = append(packets, fmt.Sprintf("%q", packet))
+		}
+	}
+	return packets
+}
