@@ -64,6 +64,7 @@ func (f *grpcFlags) bind(s *command.Env, cmd *cobra.Command) {
 	fs.StringVar(&f.TLS.CertFile, "cert", "", "the client's certificate (PEM)")
 	fs.StringVar(&f.TLS.KeyFile, "key", "", "the key of the client's certificate (PEM)")
 	fs.StringVar(&f.TLS.ServerName, "server-name", "", "name in the server's certificate, if it isn't the host")
+	command.BindWay(fs, &f.Way)
 	fs.StringVar(&f.Authority, "authority", "", "the :authority of calls, if it isn't the address")
 	fs.StringSliceVar(&f.Protos, "proto", nil, ".proto files that describe the methods (default: the server is asked)")
 	fs.StringSliceVar(&f.Folders, "import-path", nil, "folders in which .proto files and what they import are looked for")

@@ -24,7 +24,6 @@ func httpClosed() group {
 			{work: work, ours: "brunt", peer: bareLoop, ratio: besideBare},
 			{work: leastPossible, ours: bareLoop, peer: "wrk -t1"},
 			{work: leastByRing, ours: bareRing, peer: bareLoop},
-			{work: work, ours: "brunt as wrk", peer: "wrk -t1", ratio: 1.05},
 			{work: work, ours: "brunt", peer: "hey", ratio: 0.3},
 			{work: work, ours: "brunt", peer: "vegeta", ratio: 0.25},
 			{work: work, ours: "brunt", peer: "slow_cooker", ratio: 0.25},
@@ -40,16 +39,35 @@ func httpClosed() group {
 				return nil, err
 			}
 			return append([]client{
-				mine.client("brunt"),
-				{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }},
-				{name: "brunt as wrk", turn: func(d time.Duration) (sample, error) {
-					return s.wrkArgs(s.brunt.program, []string{"as", "wrk", "--no-record"}, url, d)
-				}},
+				mine.client("brunt"), s.wrkClient(wrk, url),
 				s.built("hey", peers.Hey, url, s.hey), s.built("vegeta", peers.Vegeta, url, s.vegeta),
 				s.built("slow_cooker", peers.SlowCooker, url, s.slowCooker),
 			}, s.bare("http", address, httpSessions, 1, 1)...), nil
 		},
 	}
+}
+
+// asWrk compares brunt as wrk with wrk.
+func asWrk() group {
+	return group{
+		name:  "as-wrk",
+		goals: []goal{{work: "HTTP, 612-byte file, 50 sessions, closed", ours: "brunt as wrk", peer: "wrk -t1", ratio: 1.05}},
+		open: func(s *stand) ([]client, error) {
+			_, address, err := s.nginx()
+			if err != nil {
+				return nil, err
+			}
+			url := "http://" + address + "/"
+			wrk, err := needed("wrk", "wrk")
+			return []client{s.wrkClient(wrk, url), {name: "brunt as wrk", turn: func(d time.Duration) (sample, error) {
+				return s.wrkArgs(s.brunt.program, []string{"as", "wrk", "--no-record"}, url, d)
+			}}}, err
+		},
+	}
+}
+
+func (s *stand) wrkClient(wrk, url string) client {
+	return client{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }}
 }
 
 func httpOpen(rate int) group {

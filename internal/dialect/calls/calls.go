@@ -23,6 +23,7 @@ import (
 type Server struct {
 	Address   string
 	TLS       plan.TLS
+	Way       plan.Way // how connections are opened
 	Authority string   // :authority, if it isn't the address
 	Protos    []string // .proto files; none, and no Sets either: the server is asked
 	Folders   []string // in which they, and what they import, are looked for
@@ -32,7 +33,8 @@ type Server struct {
 
 // Target returns the target of plans.
 func (s *Server) Target() plan.Target {
-	t := plan.Target{Protocol: "grpc", Addresses: []string{s.Address}, TLS: s.TLS, Options: map[string]string{}}
+	t := plan.Target{Protocol: "grpc", Addresses: []string{s.Address}, TLS: s.TLS, Way: s.Way,
+		Options: map[string]string{}}
 	for name, value := range map[string]string{"proto": strings.Join(s.Protos, ","), "authority": s.Authority,
 		"import": strings.Join(s.Folders, ","), "protoset": strings.Join(s.Sets, ",")} {
 		if value != "" {

@@ -23,6 +23,8 @@ type attackOptions struct {
 	ratePerS                                                       float64 // 0: as fast as the workers can
 	workers, maxWorkers                                            uint64
 	redirects                                                      int
+	maxBody                                                        int64 // bytes of an answer that count; below 0: all
+	resolvers                                                      []string
 	headers                                                        []string
 	socket                                                         string   // path of a Unix socket for all targets
 	connectTo                                                      []string // host:port:host:port
@@ -32,8 +34,7 @@ type attackOptions struct {
 // unavailable are the flags of vegeta attack that brunt doesn't have, with the reason.
 var unavailable = map[string]string{
 	"chunked": "bodies are sent with their length", "laddr": "the system chooses the address",
-	"proxy-header": "no proxy is asked to connect", "resolvers": "the system's resolver is used; give -connect-to",
-	"max-connections": "give -max-workers: each has one connection", "session-tickets": "sessions aren't resumed",
+	"proxy-header": "no proxy is asked to connect", "max-connections": "give -max-workers: each has one connection", "session-tickets": "sessions aren't resumed",
 }
 
 // formats are those of lists of targets, which Read recognizes.
@@ -47,7 +48,7 @@ const (
 )
 
 func parseAttack(args []string) (*attackOptions, error) {
-	o := &attackOptions{ratePerS: 50}
+	o := &attackOptions{ratePerS: 50, maxBody: -1}
 	fs := flag.NewFlagSet("attack", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
@@ -69,8 +70,9 @@ func parseAttack(args []string) (*attackOptions, error) {
 	fs.Uint64Var(&o.maxWorkers, "max-workers", math.MaxUint64, "")
 	fs.Int("connections", 10_000, "")
 	fs.IntVar(&o.redirects, "redirects", usualRedirects, "")
-	fs.String("max-body", "-1", "")
-	fs.String("dns-ttl", "0", "")
+	fs.Func("max-body", "", o.setMaxBody)
+	fs.Func("dns-ttl", "", checkTTL)
+	fs.Func("resolvers", "", o.setResolvers)
 	fs.BoolVar(&o.keepalive, "keepalive", true, "")
 	fs.StringVar(&o.metrics, "prometheus-addr", "", "")
 	fs.StringVar(&o.socket, "unix-socket", "", "")

@@ -59,7 +59,9 @@ attack: sends the targets at a rate, and writes a result for each request
   -insecure, -root-certs FILE, -cert FILE, -key FILE
   -name NAME          name of the results
   -prometheus-addr A  serve /metrics
-  -lazy, -workers, -connections, -max-body, -dns-ttl are accepted
+  -max-body SIZE      bytes of an answer that count in results (-1: all)
+  -resolvers LIST     DNS servers, IP:PORT, that are asked for the targets' names
+  -lazy, -workers, -connections, -dns-ttl are accepted
 
 report [FILE...]: prints figures of results
   -type TYPE          text, json, hist[0,1ms,10ms] or hdrplot
@@ -241,6 +243,9 @@ func attack(s *command.Env, args []string, replacing bool) error {
 	if err == nil {
 		err = own.Apply(p)
 	}
+	if err == nil {
+		err = o.lookUp(p)
+	}
 	if err != nil {
 		return err
 	}
@@ -313,7 +318,7 @@ func (e *attacking) result(run *record.Run, dir string) error {
 func (e *attacking) resultOf(seq uint64, s *httpload.Sample) *Result {
 	target := &e.o.requests[s.Index%uint64(len(e.o.requests))]
 	r := &Result{Attack: e.o.name, Seq: seq, Code: uint16(s.Status), Timestamp: s.Start, Latency: s.Took,
-		BytesIn: uint64(s.Parts.BodyBytes), BytesOut: uint64(len(target.Body)), Method: target.Method,
+		BytesIn: e.o.counted(s.Parts.BodyBytes), BytesOut: uint64(len(target.Body)), Method: target.Method,
 		URL: target.URL.String()}
 	switch {
 	case s.Class == protocol.Server && s.Status != 0:

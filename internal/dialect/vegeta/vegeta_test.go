@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"brunt/test/testserver"
 )
 
 func files(path string) ([]byte, error) {
@@ -15,6 +17,61 @@ func files(path string) ([]byte, error) {
 		return nil, nil
 	}
 	return nil, errors.New("no such file")
+}
+
+func TestMaxBody(t *testing.T) {
+	for text, want := range map[string]uint64{"-1": 5000, "0": 0, "512": 512, "1KB": 1024, "2k": 2048, "3B": 3,
+		"1 MB": 5000} {
+		o, err := parseAttack([]string{"-max-body", text})
+		if err != nil || o.counted(5000) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"", "x", "-2", "1XB", "1.5KB", "9999999999TB"} {
+		if _, err := parseAttack([]string{"-max-body=" + text}); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+// The resolvers, in turn, are asked for names that no other flag maps.
+func TestResolvers(t *testing.T) {
+	n := testserver.ServeNames(t)
+	n.Set("shop.test", "127.0.0.9", "127.0.0.8")
+	for _, c := range []struct{ flags, want, wrong string }{
+		{"", "[shop.test:80:127.0.0.9:80]", ""},
+		{"-connect-to shop.test:80:127.0.0.7:81", "[shop.test:80:127.0.0.7:81]", ""},
+		{"-unix-socket /run/s", "[shop.test:80:/run/s 127.0.0.1:80:/run/s]", ""},
+		{"-targets no", "[]", "don't know no.test"},
+	} {
+		o, err := parseAttack(append(strings.Fields(c.flags), "-resolvers", n.Addr()+","+n.Addr(), "-dns-ttl", "30s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := "GET http://shop.test/\nGET http://127.0.0.1/\n"
+		if c.wrong != "" {
+			list = "GET http://no.test/\n"
+		}
+		if o.requests, err = Read("list", strings.NewReader(list), files); err != nil {
+			t.Fatal(err)
+		}
+		p, err := o.plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = o.lookUp(p)
+		if (err != nil) != (c.wrong != "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("%s: %v", c.flags, err)
+		}
+		if got := fmt.Sprint(p.Target.Way.Resolve); got != c.want {
+			t.Errorf("%s: %s, want %s", c.flags, got, c.want)
+		}
+	}
+	for _, flag := range []string{"-resolvers=dns.test", "-resolvers=1.2.3.4:x", "-dns-ttl=x"} {
+		if _, err := parseAttack([]string{flag}); err == nil {
+			t.Errorf("%s is taken", flag)
+		}
+	}
 }
 
 func TestRead(t *testing.T) {

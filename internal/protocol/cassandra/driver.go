@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -56,26 +57,39 @@ func (silence) Debug(string, ...gocql.LogField)   {}
 type dialer struct {
 	timeout  time.Duration
 	received *socket.Meter
-	way      *socket.Way
+	target   protocol.Target
 }
 
 // DialContext implements gocql.Dialer.
-func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+func (d dialer) DialContext(ctx context.Context, network, address string) (c net.Conn, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	c, err := dialWay(ctx, d.way, network, address)
+	if named(d.target) {
+		c, err = socket.Dial(socket.With(ctx, d.target.Way), d.target.Address)
+	} else {
+		c, err = (&net.Dialer{}).DialContext(ctx, network, address)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return d.received.Conn(c), nil
+	c = d.received.Conn(c)
+	if _, tcp := c.RemoteAddr().(*net.TCPAddr); !tcp {
+		c = local{c}
+	}
+	return c, nil
 }
 
-func dialWay(ctx context.Context, way *socket.Way, network, address string) (net.Conn, error) {
-	if way == nil {
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	}
-	return socket.Dial(socket.With(ctx, way), address)
-}
+// local is a connection over a Unix socket. The library takes the address of the other side as TCP's.
+type local struct{ net.Conn }
+
+// RemoteAddr returns the address that stands for the socket's.
+func (local) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(anywhere)) }
+
+// named reports whether only the target's way may know its address, which the library would look up.
+func named(t protocol.Target) bool { return t.Way != nil || socket.Network(t.Address) == "unix" }
+
+// anywhere stands for the address of a target that is named.
+const anywhere = "127.0.0.1:9042"
 
 // once is a conviction policy that never marks a host as down.
 type once struct{}
@@ -93,7 +107,14 @@ func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig,
 	if refused := read.Done(); refused != nil {
 		return nil, 0, refused
 	}
-	c = gocql.NewCluster(t.Address)
+	address, secure := t.Address, t.TLS
+	if named(t) {
+		if address = anywhere; secure != nil && secure.ServerName == "" {
+			secure = secure.Clone()
+			secure.ServerName, _, _ = strings.Cut(t.Address, ":")
+		}
+	}
+	c = gocql.NewCluster(address)
 	if err := c.Consistency.UnmarshalText([]byte(strings.ToUpper(level))); err != nil {
 		return nil, 0, protocol.Bad("option consistency: %v", err)
 	}
@@ -103,9 +124,9 @@ func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig,
 	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1, Interval: time.Second}
 	c.Events.DisableNodeStatusEvents, c.Events.DisableTopologyEvents, c.Events.DisableSchemaEvents = true, true, true
 	c.WriteCoalesceWaitTime = 0
-	c.Dialer = dialer{t.ConnectTime(), received, t.Way}
-	if t.TLS != nil {
-		c.SslOpts = &gocql.SslOptions{Config: t.TLS, EnableHostVerification: !t.TLS.InsecureSkipVerify}
+	c.Dialer = dialer{t.ConnectTime(), received, t}
+	if secure != nil {
+		c.SslOpts = &gocql.SslOptions{Config: secure, EnableHostVerification: !secure.InsecureSkipVerify}
 	}
 	if t.User != "" {
 		c.Authenticator = gocql.PasswordAuthenticator{Username: t.User, Password: t.Password}

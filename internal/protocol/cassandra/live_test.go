@@ -198,3 +198,14 @@ func TestStatements(t *testing.T) {
 		t.Errorf("unknown column: %+v", r)
 	}
 }
+
+func TestWays(t *testing.T) {
+	t.Parallel()
+	target := node(t)
+	prepare(t, target, "ways", false)
+	p := &protocol.Program{Requests: []protocol.Request{{Name: "read", Verb: protocol.Read, Text: "ways",
+		Fields: []string{"field0"}}}}
+	for _, way := range protocoltest.Ways(t, target, protocoltest.Plain) {
+		t.Run(way.Name, func(t *testing.T) { way.Takes(t, New(), p, protocoltest.Values("one")...) })
+	}
+}

@@ -75,18 +75,19 @@ func (d *Driver) open(ctx context.Context, t protocol.Target) (*conn, *protocol.
 	if err := socket.Reach(ctx, t.Address); err != nil {
 		return nil, protocol.Unconnected(err)
 	}
+	address, way := t.Way.Hosted(t.Address, "8000")
 	c := &conn{
-		options: o, secret: t.Password, now: d.now, signer: signer.NewSigner(), url: "http://" + t.Address + "/",
+		options: o, secret: t.Password, now: d.now, signer: signer.NewSigner(), url: "http://" + address + "/",
 		credentials: aws.Credentials{AccessKeyID: t.User, SecretAccessKey: t.Password},
 		client: &http.Client{Transport: &http.Transport{
 			MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, DisableCompression: true, TLSClientConfig: t.TLS,
 			DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-				return socket.Dial(socket.With(ctx, t.Way), address)
+				return socket.Dial(socket.With(ctx, way), address)
 			},
 		}},
 	}
 	if t.TLS != nil {
-		c.url = "https://" + t.Address + "/"
+		c.url = "https://" + address + "/"
 	}
 	if f := c.call(ctx, "ListTables", object{"Limit": 1}, &answer{}); f != nil {
 		c.Close()

@@ -189,3 +189,13 @@ func TestAttributesOfEachType(t *testing.T) {
 		t.Error("a null has content")
 	}
 }
+
+func TestWays(t *testing.T) {
+	target := local(t)
+	prepare(t, target, "ways", false)
+	p := &protocol.Program{Requests: []protocol.Request{{Name: "read", Verb: protocol.Read, Text: "ways",
+		Fields: []string{"field0"}}}}
+	for _, way := range protocoltest.Ways(t, target, protocoltest.Plain) {
+		t.Run(way.Name, func(t *testing.T) { way.Takes(t, New(), p, protocoltest.Values("one")...) })
+	}
+}

@@ -79,7 +79,11 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if err != nil {
 		return protocol.CodecConn{}, protocol.Unconnected(err)
 	}
-	c := newCodec(requests, o, address)
+	authority := address
+	if socket.Network(address) == "unix" {
+		authority = "localhost"
+	}
+	c := newCodec(requests, o, authority)
 	extra, err := c.shakeHands(ctx, nc)
 	if err != nil {
 		nc.Close()

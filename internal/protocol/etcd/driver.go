@@ -97,16 +97,19 @@ func open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
 	}
 	probe.Close()
 	c := &conn{secret: t.Password}
+	dialOptions := []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+		nc, err := socket.Dial(socket.With(ctx, t.Way), address)
+		if err != nil {
+			return nil, err
+		}
+		return c.received.Conn(nc), nil
+	})}
+	if secure != nil && secure.ServerName != "" { // the library would take the endpoint's name
+		dialOptions = append(dialOptions, grpc.WithAuthority(secure.ServerName))
+	}
 	c.client, err = clientv3.New(clientv3.Config{
 		Endpoints: []string{address}, Username: t.User, Password: t.Password, TLS: secure,
-		DialTimeout: t.ConnectTime(), Logger: zap.NewNop(), MaxUnaryRetries: 1,
-		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			nc, err := socket.Dial(socket.With(ctx, t.Way), address)
-			if err != nil {
-				return nil, err
-			}
-			return c.received.Conn(nc), nil
-		})},
+		DialTimeout: t.ConnectTime(), Logger: zap.NewNop(), MaxUnaryRetries: 1, DialOptions: dialOptions,
 	})
 	if err == nil {
 		c.kv = pb.NewKVClient(c.client.ActiveConnection())

@@ -339,3 +339,12 @@ func TestHealthIsAlwaysKnown(t *testing.T) {
 		}
 	})
 }
+
+// Reflection takes the way, too: the program's method is known from it only.
+func TestWays(t *testing.T) {
+	s := grpcserver.Start(t)
+	p := func() *protocol.Program { return program(request("Say", 0, nil, `{"text": "x"}`)) }
+	for _, way := range protocoltest.Ways(t, protocol.Target{Address: s.Addr}, protocoltest.Plain) {
+		t.Run(way.Name, func(t *testing.T) { way.Takes(t, New(), p()) })
+	}
+}

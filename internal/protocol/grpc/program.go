@@ -17,6 +17,7 @@ import (
 	"brunt/internal/load/template"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/grpc/methods"
+	"brunt/internal/protocol/socket"
 )
 
 // prepared is a compiled program. It is immutable and shared by all sessions at an address.
@@ -170,6 +171,9 @@ func newCall(t protocol.Target, o options, r *protocol.Request, md protoreflect.
 	scheme, authority := "http", t.Address
 	if t.TLS != nil {
 		scheme = "https"
+	}
+	if socket.Network(t.Address) == "unix" {
+		authority = "localhost"
 	}
 	if o.authority != "" {
 		authority = o.authority

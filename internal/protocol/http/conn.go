@@ -111,10 +111,17 @@ func (l *link) ended() bool {
 // socketKey is the key of the context's value to which a dial assigns its socket: a *net.Conn.
 type socketKey struct{}
 
+// pathKey is the key of the context's value that has the path of a Unix socket, for which net/http has no addresses.
+type pathKey struct{}
+
 // dialSocket opens a connection for net/http.
 func dialSocket(way *socket.Way) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (c net.Conn, err error) {
-		if way != nil {
+		path, unix := ctx.Value(pathKey{}).(string)
+		if unix {
+			address = path
+		}
+		if way != nil || unix {
 			c, err = socket.Dial(socket.With(ctx, way), address)
 		} else {
 			var d net.Dialer
@@ -132,8 +139,13 @@ func (c *conn) reach(ctx context.Context, to origin) (*link, *protocol.Error) {
 	ctx, cancel := context.WithTimeout(ctx, c.target.ConnectTime())
 	defer cancel()
 	l := &link{usedAt: time.Now()}
+	dialing, address := context.WithValue(ctx, socketKey{}, &l.socket), to.address
+	if socket.Network(address) == "unix" {
+		dialing = context.WithValue(dialing, pathKey{}, address)
+		address = net.JoinHostPort("localhost", usualPort(to.scheme))
+	}
 	var err error
-	l.ClientConn, err = c.transport.NewClientConn(context.WithValue(ctx, socketKey{}, &l.socket), to.scheme, to.address)
+	l.ClientConn, err = c.transport.NewClientConn(dialing, to.scheme, address)
 	if err == nil {
 		return l, nil
 	}

@@ -247,6 +247,9 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 // hostOf returns the Host header for an address, without the port if it is the scheme's default, and without the zone
 // of an IPv6 address, which means something on this machine only (RFC 6874, 4).
 func hostOf(address, scheme string) string {
+	if socket.Network(address) == "unix" {
+		return "localhost"
+	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return address

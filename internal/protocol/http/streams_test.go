@@ -1,15 +1,19 @@
 package http
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/http2"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
@@ -40,7 +44,10 @@ func knowing(t *testing.T, secure bool, limit int) (protocol.Target, *httptest.S
 			panic(http.ErrAbortHandler)
 		}
 	}))
-	s.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: limit}
+	if limit > 0 {
+		s.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: limit + 1}
+		s.Listener = telling{s.Listener, byte(limit)}
+	}
 	s.Config.Protocols = new(http.Protocols)
 	s.Config.Protocols.SetHTTP2(secure)
 	s.Config.Protocols.SetUnencryptedHTTP2(!secure)
@@ -57,6 +64,35 @@ func knowing(t *testing.T, secure bool, limit int) (protocol.Target, *httptest.S
 	t.Cleanup(s.Close)
 	target.Address = s.Listener.Addr().String()
 	return target, s
+}
+
+// telling has a server's connections tell clients that they take one stream less than they do. Go's server may take the
+// next request before it notices that the stream whose last frame it has written is over.
+type telling struct {
+	net.Listener
+	limit byte
+}
+
+// Accept implements net.Listener.
+func (l telling) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return &tellingConn{Conn: c, limit: l.limit}, err
+}
+
+type tellingConn struct {
+	net.Conn
+	limit byte
+	told  bool
+}
+
+// Write implements io.Writer. The server's first frame has its settings.
+func (c *tellingConn) Write(b []byte) (int, error) {
+	if !c.told {
+		c.told = true
+		before := []byte{0, byte(http2.SettingMaxConcurrentStreams), 0, 0, 0, c.limit + 1}
+		b = bytes.Replace(b, before, append(bytes.Clone(before[:5]), c.limit), 1)
+	}
+	return c.Conn.Write(b)
 }
 
 // web returns a request.

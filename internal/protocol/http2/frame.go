@@ -8,9 +8,9 @@ import (
 	"brunt/internal/protocol"
 )
 
-// HTTP/2 frames (RFC 9113, section 4.1). http2.Framer writes the frames that aren't a part of a request. Its ReadFrame isn't used,
-// because it blocks for bytes, copies each frame, and allocates twice per answer. ReadFrameHeader uses a pool,
-// which the garbage collector empties.
+// HTTP/2 frames (RFC 9113, section 4.1). http2.Framer writes the frames that aren't a part of a request. Its ReadFrame
+// isn't used, because it blocks for bytes, copies each frame, and allocates twice per answer. ReadFrameHeader uses a
+// pool, which the garbage collector empties.
 const (
 	FrameHead  = 9     // bytes of a frame before its payload
 	FrameLimit = 16384 // the largest payload that we accept, and the server's limit unless it sets another

@@ -50,7 +50,8 @@ func clientOptions(t protocol.Target) (o *mongooptions.ClientOptions, upsert boo
 	if refused := read.Done(); refused != nil {
 		return nil, false, refused
 	}
-	o = mongooptions.Client().SetHosts([]string{t.Address}).SetDirect(!set).SetMaxPoolSize(1).SetRetryReads(
+	address, way := t.Way.Hosted(t.Address, "27017")
+	o = mongooptions.Client().SetHosts([]string{address}).SetDirect(!set).SetMaxPoolSize(1).SetRetryReads(
 		false).SetRetryWrites(false).
 		SetConnectTimeout(t.ConnectTime()).SetServerSelectionTimeout(t.ConnectTime()).SetServerMonitoringMode(
 		"poll").SetAppName("brunt")
@@ -67,8 +68,8 @@ func clientOptions(t protocol.Target) (o *mongooptions.ClientOptions, upsert boo
 		}
 		o.SetWriteConcern(concern)
 	}
-	if t.Way != nil {
-		o.SetDialer(wayDialer{t.Way})
+	if way != nil {
+		o.SetDialer(wayDialer{way})
 	}
 	if err := o.Validate(); err != nil {
 		return nil, false, protocol.Bad("%s", protocol.Line(err.Error(), t.Password))

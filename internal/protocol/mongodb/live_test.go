@@ -133,3 +133,11 @@ func TestFieldsOfEachType(t *testing.T) {
 		t.Errorf("an absent field is %q", got)
 	}
 }
+
+func TestWays(t *testing.T) {
+	p := &protocol.Program{Requests: []protocol.Request{{Name: "read", Verb: protocol.Read, Text: "ways",
+		Fields: []string{"field0"}}}}
+	for _, way := range protocoltest.Ways(t, ferret(t), protocoltest.Plain) {
+		t.Run(way.Name, func(t *testing.T) { way.Takes(t, New(), p, protocoltest.Values("one")...) })
+	}
+}

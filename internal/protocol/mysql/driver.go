@@ -73,6 +73,9 @@ func open(ctx context.Context, t protocol.Target) (*session, *protocol.Error) {
 	}
 	var refusedAt error
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if socket.Network(t.Address) == "unix" {
+			address = t.Address
+		}
 		nc, err := socket.Dial(ctx, address)
 		if err != nil {
 			refusedAt = err

@@ -412,3 +412,10 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("got %+v, %v", info, err)
 	}
 }
+
+func TestWays(t *testing.T) {
+	program := &protocol.Program{Requests: []protocol.Request{{Name: "one", Verb: protocol.SQL, Text: "SELECT 1"}}}
+	for _, way := range protocoltest.Ways(t, targetOf(servers.MariaDB(t)), nil) {
+		t.Run(way.Name, func(t *testing.T) { way.Takes(t, New(), program) })
+	}
+}

@@ -7,8 +7,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"net"
+	"os"
 	"sort"
 	"strconv"
 	"strings"
@@ -131,11 +133,11 @@ func configure(t protocol.Target) (*pgconn.Config, error) {
 			config.TLSConfig.ServerName = host
 		}
 	}
-	if t.Way != nil {
+	if path := socketPath(host); t.Way != nil || path != "" {
 		// The way decides which address a name stands for.
 		config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 		config.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
-			return socket.Dial(socket.With(ctx, t.Way), address)
+			return socket.Dial(socket.With(ctx, t.Way), cmp.Or(path, address))
 		}
 	}
 	config.OnPgError = func(_ *pgconn.PgConn, e *pgconn.PgError) bool {
@@ -144,7 +146,19 @@ func configure(t protocol.Target) (*pgconn.Config, error) {
 	return config, nil
 }
 
-// splitAddress parses "host:port", "host", "[v6]:port" or the folder of a Unix socket. The default port is 5432.
+// socketPath returns the path of a Unix socket if a host is one, and not the folder in which PostgreSQL has it.
+func socketPath(host string) string {
+	if socket.Network(host) != "unix" {
+		return ""
+	}
+	if about, err := os.Stat(host); err != nil || about.Mode()&os.ModeSocket == 0 {
+		return ""
+	}
+	return host
+}
+
+// splitAddress parses "host:port", "host", "[v6]:port", or the folder or path of a Unix socket. The default port is
+// 5432.
 func splitAddress(address string) (host string, port uint16, err error) {
 	if address == "" {
 		return "", 0, protocol.Bad("no address given; write host:port")

@@ -57,45 +57,42 @@ func tunnels(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// Sessions of every protocol take the target's way: a name that only --resolve knows, through a proxy.
+// Sessions of every protocol take the target's way. What isn't here is tested in the protocol's own package.
 func TestWays(t *testing.T) {
-	for _, start := range []func(t *testing.T) subject{postgresSubject, redis2Subject, iprotoSubject, httpSubject,
-		etcdSubject} {
-		s := start(t)
-		t.Run(s.name, func(t *testing.T) {
-			q := &s.queries[0]
-			if q.adjust != nil {
-				q.adjust(&q.request)
-			}
-			program := &protocol.Program{Requests: []protocol.Request{q.request}}
-			target := s.target
-			_, port, err := net.SplitHostPort(target.Address)
-			if err != nil {
+	for _, c := range []struct {
+		start  func(t *testing.T) subject
+		secure protocoltest.Handshake
+	}{
+		{postgresSubject, askedForTLS}, {redis2Subject, protocoltest.Plain}, {iprotoSubject, nil},
+		{httpSubject, protocoltest.Plain}, {etcdSubject, protocoltest.Plain},
+	} {
+		s := c.start(t)
+		q := &s.queries[0]
+		if q.adjust != nil {
+			if _, err := q.client(); err != nil {
 				t.Fatal(err)
 			}
-			name := "server.invalid:" + port
-			if target.Way, err = socket.ParseWay([]string{name + ":" + target.Address}, tunnels(t), ""); err != nil {
-				t.Fatal(err)
-			}
-			target.Address = name
-			codec, err := s.driver.Open(t.Context(), target, program)
-			if err != nil {
-				t.Fatalf("the codec: %v", err)
-			}
-			codec.Net.Close()
-			c, err := s.driver.Dial(t.Context(), target, program)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			dead := target
-			dead.Way = &socket.Way{Resolve: target.Way.Resolve, Announce: 0}
-			dead.Way.Resolve = map[string]string{name: "127.0.0.1:1"}
-			if _, err := s.driver.Dial(t.Context(), dead, program); err == nil || strings.Contains(err.Error(), "\n") {
-				t.Errorf("a dead address: %v", err)
-			}
-		})
+			q.adjust(&q.request)
+		}
+		program := &protocol.Program{Requests: []protocol.Request{q.request}}
+		if s.name == "http" { // nginx' port without TLS doesn't take HTTP/2
+			s.target.Options = map[string]string{"http2": "off"}
+		}
+		for _, way := range protocoltest.Ways(t, s.target, c.secure) {
+			t.Run(s.name+"/"+way.Name, func(t *testing.T) {
+				way.Takes(t, s.driver, program, protocoltest.Values(q.args...)...)
+			})
+		}
 	}
+}
+
+// askedForTLS answers PostgreSQL's SSLRequest.
+func askedForTLS(c net.Conn) error {
+	if _, err := io.ReadFull(c, make([]byte, 8)); err != nil {
+		return err
+	}
+	_, err := c.Write([]byte{'S'})
+	return err
 }
 
 // A statement is cancelled by the way by which it was sent.

@@ -110,6 +110,21 @@ func (w *Way) to(address string) string {
 	return address
 }
 
+// Hosted returns host:port for the path of a Unix socket, and the way on which it leads there: for libraries that take
+// no paths. Other addresses stay as they are.
+func (w *Way) Hosted(address, port string) (hosted string, way *Way) {
+	if Network(address) != "unix" {
+		return address, w
+	}
+	way = &Way{}
+	if w != nil {
+		*way = *w
+	}
+	hosted = net.JoinHostPort("localhost", port)
+	way.Resolve = map[string]string{hosted: way.to(address)}
+	return hosted, way
+}
+
 // dial opens a connection to an address. Its error is explained.
 func (w *Way) dial(ctx context.Context, address string) (net.Conn, error) {
 	to := w.to(address)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brunt/test/testserver"
 )
 
 // accept serves each connection of a listener.
@@ -120,6 +122,51 @@ func TestWays(t *testing.T) {
 				t.Errorf("got %q, %v; want %q", got, err, c.want)
 			}
 		})
+	}
+}
+
+func TestHosted(t *testing.T) {
+	server := accept(t, "tcp", "127.0.0.1:0", echoLine).Addr().String()
+	path := filepath.Join(t.TempDir(), "s")
+	accept(t, "unix", path, echoLine)
+	for _, c := range []struct {
+		w       *Way
+		address string
+		want    string
+	}{
+		{nil, path, "hello\n"}, {nil, server, "hello\n"}, {&Way{Announce: 1}, path, "PROXY UNKNOWN\r\n"},
+		{&Way{Resolve: map[string]string{path: server}}, path, "hello\n"},
+	} {
+		address, w := c.w.Hosted(c.address, "80")
+		if got, err := talk(t, w, address); Network(address) != "tcp" || err != nil || got != c.want {
+			t.Errorf("%s, %+v: %q over %s, %v", c.address, c.w, got, address, err)
+		}
+	}
+}
+
+// Several addresses of a name are tried until one takes the connection.
+func TestSeveralAddressesOfOneName(t *testing.T) {
+	server := accept(t, "tcp", "127.0.0.1:0", echoLine).Addr().String()
+	_, port, _ := net.SplitHostPort(server)
+	n := testserver.ServeNames(t)
+	n.Set("shop.test", "127.0.0.2", "127.0.0.3", "127.0.0.1")
+	usual := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = usual })
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", n.Addr())
+	}}
+	for _, w := range []*Way{nil, {Resolve: map[string]string{"other.test:80": "shop.test:" + port}}} {
+		address := "shop.test:" + port
+		if w != nil {
+			address = "other.test:80"
+		}
+		if got, err := talk(t, w, address); err != nil || got != "hello\n" {
+			t.Errorf("%s: %q, %v", address, got, err)
+		}
+	}
+	n.Set("shop.test", "127.0.0.2", "127.0.0.3")
+	if _, err := talk(t, nil, "shop.test:"+port); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("nobody there: %v", err)
 	}
 }
 

@@ -8,97 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/net/dns/dnsmessage"
-
 	"brunt/internal/protocol"
+	"brunt/test/testserver"
 )
-
-// names is a DNS server on loopback whose answers a test sets.
-type names struct {
-	conn net.PacketConn
-
-	mu sync.Mutex
-	a  map[string][]string // addresses by name
-	s  map[string][]uint16 // ports of the service at node.test, by name
-}
-
-func serveNames(t *testing.T) *names {
-	t.Helper()
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := &names{conn: conn, a: map[string][]string{}, s: map[string][]uint16{}}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		n.serve()
-	}()
-	t.Cleanup(func() {
-		conn.Close()
-		<-done
-	})
-	return n
-}
-
-func (n *names) serve() {
-	buf := make([]byte, 4096)
-	for {
-		size, from, err := n.conn.ReadFrom(buf)
-		if err != nil {
-			return
-		}
-		var m dnsmessage.Message
-		if m.Unpack(buf[:size]) != nil || len(m.Questions) != 1 {
-			continue
-		}
-		n.answer(&m)
-		if out, err := m.Pack(); err == nil {
-			n.conn.WriteTo(out, from)
-		}
-	}
-}
-
-func (n *names) answer(m *dnsmessage.Message) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	q := m.Questions[0]
-	m.Response, m.Authoritative, m.Additionals = true, true, nil
-	add := func(body dnsmessage.ResourceBody) {
-		m.Answers = append(m.Answers, dnsmessage.Resource{
-			Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 1}, Body: body})
-	}
-	name := strings.TrimSuffix(q.Name.String(), ".")
-	switch q.Type {
-	case dnsmessage.TypeA:
-		for _, a := range n.a[name] {
-			add(&dnsmessage.AResource{A: [4]byte(net.ParseIP(a).To4())})
-		}
-	case dnsmessage.TypeSRV:
-		for _, port := range n.s[name] {
-			add(&dnsmessage.SRVResource{Target: dnsmessage.MustNewName("node.test."), Port: port})
-		}
-	}
-	if n.a[name] == nil && n.s[name] == nil {
-		m.RCode = dnsmessage.RCodeNameError
-	}
-}
-
-func (n *names) set(name string, addresses ...string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.a[name] = addresses
-}
-
-func (n *names) setService(name string, ports ...uint16) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.s[name] = ports
-}
 
 func addressesOf(nodes []protocol.Node) (all string) {
 	for _, n := range nodes {
@@ -112,10 +27,10 @@ type plain struct{ protocol.Driver }
 func (plain) Name() string { return "plain" }
 
 func TestNodesOfNames(t *testing.T) {
-	n := serveNames(t)
-	n.set("db.test", "127.0.0.2", "127.0.0.1")
-	n.set("node.test", "127.0.0.9")
-	n.setService("_db._tcp.test", 5433, 5432)
+	n := testserver.ServeNames(t)
+	n.Set("db.test", "127.0.0.2", "127.0.0.1")
+	n.Set("node.test", "127.0.0.9")
+	n.SetService("_db._tcp.test", 5433, 5432)
 	for _, c := range []struct {
 		name, source, service string
 		from                  []string
@@ -129,7 +44,7 @@ func TestNodesOfNames(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := New(Options{Source: c.source, Name: c.service, From: c.from, Port: "5432", Driver: plain{},
-				Resolver: n.conn.LocalAddr().String()})
+				Resolver: n.Addr()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,10 +65,10 @@ func TestNodesOfNames(t *testing.T) {
 // Nodes are those to which a name resolves. If it resolves to nothing, the last known nodes are kept, and this is
 // reported once.
 func TestWatchFollowsANameAndKeepsWhatItKnew(t *testing.T) {
-	n := serveNames(t)
-	n.set("db.test", "127.0.0.1")
+	n := testserver.ServeNames(t)
+	n.Set("db.test", "127.0.0.1")
 	s, err := New(Options{Source: "dns", From: []string{"db.test:7"}, Driver: plain{},
-		Resolver: n.conn.LocalAddr().String()})
+		Resolver: n.Addr()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,16 +85,16 @@ func TestWatchFollowsANameAndKeepsWhatItKnew(t *testing.T) {
 		defer close(ended)
 		Watch(ctx, s, nodes, protocol.Target{User: "u"}, time.Hour, soon, func(err error) { told <- err })
 	}()
-	n.set("db.test", "127.0.0.1", "127.0.0.3")
+	n.Set("db.test", "127.0.0.1", "127.0.0.3")
 	soon <- struct{}{}
 	if c := <-changes; c.What != protocol.Joined || c.Address != "127.0.0.3:7" || c.Number != 1 ||
 		nodes.At(1).User != "u" {
 		t.Errorf("%+v, want that 127.0.0.3:7 joined", c)
 	}
-	n.set("db.test")
+	n.Set("db.test")
 	soon <- struct{}{}
 	soon <- struct{}{} // the previous query has been answered
-	n.set("db.test", "127.0.0.3")
+	n.Set("db.test", "127.0.0.3")
 	soon <- struct{}{}
 	if c := <-changes; c.What != protocol.Left || c.Address != "127.0.0.1:7" {
 		t.Errorf("%+v, want that 127.0.0.1:7 left", c)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,7 @@ import (
 
 	"brunt/internal/base/suggest"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/socket"
 )
 
 // Source says where the descriptions of methods come from: files, or the server's reflection service if there are none.
@@ -260,7 +262,10 @@ func dial(t protocol.Target, authority string) (*grpc.ClientConn, error) {
 		secure = credentials.NewTLS(t.TLS.Clone())
 	}
 	options := []grpc.DialOption{grpc.WithTransportCredentials(secure), grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64 << 20))}
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64 << 20)),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			return socket.Dial(socket.With(ctx, t.Way), address)
+		})}
 	if authority != "" {
 		options = append(options, grpc.WithAuthority(authority))
 	}
