@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/examples/internal/example/exampletest"
 	"brunt/internal/record"
 	"brunt/test/testserver"
 )
@@ -113,16 +114,12 @@ func runCampaign(t *testing.T, env []string, files map[string]string) (results s
 			t.Fatal(err)
 		}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	results = filepath.Join(dir, "results")
-	cmd := exec.CommandContext(ctx, self, "campaign", "run", filepath.Join(dir, "campaign.yml"), "--anyway", "--bundle",
-		results)
-	cmd.Env = append(append(os.Environ(), roleVariable+"=brunt"), env...)
+	cmd := exec.CommandContext(ctx, exampletest.Brunt(t), "campaign", "run", filepath.Join(dir, "campaign.yml"),
+		"--anyway", "--bundle", results)
+	cmd.Env = exampletest.Environment(env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		log, _ := os.ReadFile(filepath.Join(results, "service.log"))

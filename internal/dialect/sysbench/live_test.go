@@ -281,9 +281,9 @@ func TestKilledPrepare(t *testing.T) {
 			if err := settings.Administer(ctx, firstRows{kill}); err == nil {
 				t.Fatal("it wasn't killed")
 			}
-			mine, real := ours(t, line("prepare")...), theirs(t, line("prepare")...)
-			if mine.code != 1 || real.code != 1 || !strings.Contains(mine.out+mine.err, "already exists") {
-				t.Errorf("the second prepare: %+v, sysbench's %+v", mine, real)
+			mine, original := ours(t, line("prepare")...), theirs(t, line("prepare")...)
+			if mine.code != 1 || original.code != 1 || !strings.Contains(mine.out+mine.err, "already exists") {
+				t.Errorf("the second prepare: %+v, sysbench's %+v", mine, original)
 			}
 			if a := ours(t, line("cleanup")...); a.code != 0 {
 				t.Errorf("%+v", a)

@@ -97,7 +97,7 @@ func literalOf(v *gen.Value, kind string) string {
 	if v.Kind == gen.Bytes {
 		text = `\x` + hex.EncodeToString(v.B)
 	}
-	if at := time.UnixMicro(v.I).UTC(); v.Kind == gen.Datetime && at.Year() <= 0 { // psql doesn't know the years of ISO 8601
+	if at := time.UnixMicro(v.I).UTC(); v.Kind == gen.Datetime && at.Year() <= 0 { // psql writes no years of ISO 8601
 		text = fmt.Sprintf("%04d-%s BC", 1-at.Year(), at.Format("01-02 15:04:05.999999+00"))
 	}
 	text = "'" + strings.ReplaceAll(text, "'", "''") + "'"
