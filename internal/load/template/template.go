@@ -138,8 +138,8 @@ func (t *Template) Plain(dst []byte, args []gen.Value) []byte {
 func Literal(text []byte) Template { return Template{[]piece{{text, -1}}} }
 
 // AppendValue appends a value in the form used by text-only protocols: numbers in decimal (infinities as inf and -inf,
-// as Redis writes them), booleans as true and false, times by RFC 3339 in UTC with up to microseconds, UUIDs with hyphens, null as nothing, everything else
-// byte by byte.
+// as Redis writes them), booleans as true and false, times by RFC 3339 in UTC with up to microseconds, UUIDs with
+// hyphens, null as nothing, everything else byte by byte.
 func AppendValue(dst []byte, v *gen.Value) []byte {
 	switch v.Kind {
 	case gen.Null:
