@@ -307,7 +307,7 @@ core: {artifacts_base_dir: `+t.TempDir()+`}
 		timed(of("wrk2", "wrk2's report", "wrk2", "-c", "1", "-t", "1", "-d", "1s", "-R", "200", "-s", lua, "--no-record",
 			url)),
 		of("vegeta attack", "a result for each request", "vegeta", "attack", "-targets", list, "-rate", "60", "-duration",
-			"1s", "-connections", "1", "-workers", "1", "-max-workers", "1", "-output", "results"),
+			"1s", "-connections", "1", "-workers", "1", "-max-workers", "1", "-output", "answers"),
 		timed(of("tank", "Tank's", "tank", "-c", phantom, "--no-record")),
 		of("tank pandora", "Tank's", "tank", "-c", pandora, "--no-record"),
 		of("jmeter", "JMeter's", "jmeter", "-n", "-t", jmx, "--seed", "5", "--no-record"),

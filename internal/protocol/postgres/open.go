@@ -45,18 +45,19 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 		return fail("settle it", err)
 	}
 	own := &codec{statements: statements, secret: t.Password, program: planned(p)}
-	return protocol.CodecConn{Net: hijacked.Conn, Codec: own, Cancel: canceler(hijacked)}, nil
+	return protocol.CodecConn{Net: hijacked.Conn, Codec: own, Cancel: canceler(hijacked, t.Way != nil)}, nil
 }
 
 // canceler returns a function that sends a CancelRequest for a session, or nil if the server gave no key for it.
-// The server closes the request's connection once it has signalled the session.
-func canceler(h *pgconn.HijackedConn) func(ctx context.Context) {
+// The server closes the request's connection once it has signalled the session. detour says that connections take
+// another way to the server, for instance a proxy: the session's remote address isn't the server's then.
+func canceler(h *pgconn.HijackedConn, detour bool) func(ctx context.Context) {
 	if h.PID == 0 && len(h.SecretKey) == 0 {
 		return nil // the server gave no key to cancel by
 	}
 	pid, key, dial := h.PID, h.SecretKey, h.Config.DialFunc // copy only these fields, because every session keeps them
 	network, address := h.Conn.RemoteAddr().Network(), h.Conn.RemoteAddr().String()
-	if network == "unix" { // the server's name for its socket may be relative
+	if detour || network == "unix" { // the server's name for its socket may be relative
 		network, address = pgconn.NetworkAddress(h.Config.Host, h.Config.Port)
 	}
 	return func(ctx context.Context) {
