@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,8 +45,8 @@ type cost struct {
 // server's CPU for an operation, the p99, and what asking takes of a core, each the median of the rounds. The share of
 // asking is the median of the differences of neighbouring turns.
 func (st *stage) costs(ctx context.Context, chosen []row, rounds int, w io.Writer) error {
-	fmt.Fprintln(w, "| System | Server's CPU for an operation, without | with | p99, without | with | Asking, of a core "+
-		"of the server | Observing, of a core of brunt |")
+	fmt.Fprintln(w, "| System | Server's CPU for an operation, without | with | p99, without | with | Asking during the "+
+		"load, of a core of the server | before and after it | Observing, of a core of brunt |")
 	fmt.Fprintln(w, "|---|---:|---:|---:|---:|---:|---:|---:|")
 	seen := map[string]bool{}
 	for i := range chosen {
@@ -89,9 +90,9 @@ func (st *stage) costOf(ctx context.Context, chosen *row, rounds int) (sides [2]
 			inLoad := 0.0
 			r.During = func(ctx context.Context, sc *scene) {
 				if sc.underWay(ctx) {
-					began := st.used(&r)
+					began := st.ran(&r)
 					protocol.Sleep(ctx, st.length-endOfLoad)
-					inLoad = st.used(&r) - began
+					inLoad = st.ran(&r) - began
 				}
 			}
 			before := st.used(&r)
@@ -125,6 +126,24 @@ func (st *stage) used(r *row) (seconds float64) {
 		for k := 11; k < 15 && k < len(f); k++ {
 			n, _ := strconv.ParseFloat(f[k], 64)
 			seconds += n / 100
+		}
+	}
+	return seconds
+}
+
+// ran returns for how long the threads of a row's server have run, in s: those that there are, to the nanosecond.
+func (st *stage) ran(r *row) (seconds float64) {
+	s := st.servers[r.Server]
+	if s == nil {
+		return 0
+	}
+	for _, pid := range append([]int{s.PID}, testserver.Descendants(s.PID)...) {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+		for _, name := range threads {
+			data, _ := os.ReadFile(name)
+			ns, _, _ := strings.Cut(string(data), " ")
+			n, _ := strconv.ParseFloat(ns, 64)
+			seconds += n / 1e9
 		}
 	}
 	return seconds
