@@ -133,6 +133,14 @@ type Tagged interface {
 	Turn(tag uint64)
 }
 
+// Dropper is implemented by Tagged codecs that can give up a request whose answer is late while others are in flight
+// on the connection.
+type Dropper interface {
+	// Drop forgets the request with a tag, which is in flight, and reports whether it could. If the codec is a Speaker,
+	// Speak then says what tells the server. What arrives of the answer is skipped.
+	Drop(tag uint64) bool
+}
+
 // Speaker is implemented by codecs whose servers wait for more than requests: for acknowledgements during a long
 // answer, or for the rest of a request that they read in parts (flow control in HTTP/2).
 type Speaker interface {

@@ -141,6 +141,13 @@ func (l *loop) retire(s *session) *request {
 		s.unsent--
 	}
 	f := s.pop()
+	l.retired(f)
+	return f
+}
+
+// retired records that a request is no longer outstanding.
+func (l *loop) retired(f *request) {
+	s := f.session
 	if l.balancer != nil {
 		l.balancer.End(s.address)
 	}
@@ -151,7 +158,6 @@ func (l *loop) retire(s *session) *request {
 	if s.outstanding == 0 {
 		l.pending.sessions--
 	}
-	return f
 }
 
 // answered continues an operation whose outstanding request was answered in s.reply. end is when the last byte of the
@@ -266,10 +272,35 @@ func (l *loop) expire(now int64) {
 		case parked:
 			l.unroutable(f)
 		default:
-			l.cancel(f.session)
-			l.lose(f.session, f, f.late())
+			if !l.giveUp(f, now) {
+				l.cancel(f.session)
+				l.lose(f.session, f, f.late())
+			}
 		}
 	}
+}
+
+// giveUp ends an operation whose answer is late without ending the session, on which others are in flight. It returns
+// false if the protocol has no such way, if the connection may be in the middle of a transaction, or if nothing was read
+// since the request was sent: the connection itself may be dead.
+func (l *loop) giveUp(f *request, now int64) bool {
+	s := f.session
+	alone := s.stateless || f.cursor.First() && !f.cursor.Continues()
+	if s.dropper == nil || !alone || f.fresh || s.draining || s.outstanding < 2 || s.heardNs <= f.stepSent ||
+		!s.dropper.Drop(f.tag) {
+		return false
+	}
+	s.remove(f)
+	l.retired(f)
+	failure := f.late()
+	failure.Fatal = false
+	f.idleAt = now
+	l.carryOn(f, f.cursor.Failed(failure, now), now)
+	if s.up {
+		l.speak(s)
+		l.flushAll(s)
+	}
+	return true
 }
 
 // wake continues a request whose pause is over.

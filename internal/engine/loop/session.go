@@ -31,6 +31,7 @@ type session struct {
 	used       bool  // something was sent over the current connection
 	served     bool  // the current connection has returned an answer
 	upSince    int64 // when the current connection was made
+	heardNs    int64 // when something was read from it last
 	codec      protocol.Codec
 	eof        protocol.EOFScanner  // nil if the codec isn't one
 	idle       protocol.IdleScanner // nil if the codec isn't one
@@ -38,6 +39,7 @@ type session struct {
 	tagged     protocol.Tagged      // nil if the codec isn't one
 	speaker    protocol.Speaker     // nil if the codec isn't one
 	drainer    protocol.Drainer     // nil if the codec isn't one
+	dropper    protocol.Dropper     // nil if the codec isn't one
 	stateless  bool                 // the codec is a protocol.Stateless
 	draining   bool                 // the server takes no further requests
 	cancel     func(context.Context)
@@ -68,6 +70,7 @@ func (s *session) open(fd int, c *protocol.CodecConn) {
 	s.tagged, _ = c.Codec.(protocol.Tagged)
 	s.speaker, _ = c.Codec.(protocol.Speaker)
 	s.drainer, _ = c.Codec.(protocol.Drainer)
+	s.dropper, _ = c.Codec.(protocol.Dropper)
 	s.stateless, s.draining = protocol.IsStateless(c.Codec), false
 	s.cancel = c.Cancel
 	s.in = append(s.in[:0], c.Extra...)
@@ -107,6 +110,24 @@ func (s *session) pop() *request {
 	f.next = nil
 	s.outstanding--
 	return f
+}
+
+// remove removes an outstanding request that was sent.
+func (s *session) remove(f *request) {
+	if f == s.head {
+		s.pop()
+		s.scanned, s.need = false, 0
+		return
+	}
+	before := s.head
+	for before.next != f {
+		before = before.next
+	}
+	if before.next = f.next; s.tail == f {
+		s.tail = before
+	}
+	f.next = nil
+	s.outstanding--
 }
 
 // promote makes the request with a tag the oldest of those outstanding, if it has been sent.

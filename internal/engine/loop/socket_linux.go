@@ -115,7 +115,7 @@ func (l *loop) read(s *session) {
 		}
 		full := held+n == len(into)
 		end := l.now()
-		l.io.readNs = end
+		l.io.readNs, s.heardNs = end, end
 		if s.head != nil && l.io.stamped {
 			end = l.io.kernel.run(stamp, s.head.began, end)
 		}
@@ -141,12 +141,7 @@ func (l *loop) settle(s *session) {
 	if !s.up {
 		return
 	}
-	if s.speaker != nil {
-		s.out = s.speaker.Speak(s.out)
-		if l.router != nil {
-			l.io.markDirty(s)
-		}
-	}
+	l.speak(s)
 	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.worker.active && s.worker.vacant != nil {
 		l.available.push(s.worker)
 		if l.available.peek() == s.worker {
@@ -156,6 +151,17 @@ func (l *loop) settle(s *session) {
 		}
 	}
 	l.flushAll(s)
+}
+
+// speak adds what the server waits for besides requests.
+func (l *loop) speak(s *session) {
+	if s.speaker == nil {
+		return
+	}
+	s.out = s.speaker.Speak(s.out)
+	if l.router != nil {
+		l.io.markDirty(s)
+	}
 }
 
 // space returns a buffer to read into, which begins with the unscanned bytes of the session. It is the loop's own

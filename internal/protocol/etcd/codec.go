@@ -30,6 +30,7 @@ var (
 	_ protocol.Codec       = (*codec)(nil)
 	_ protocol.Tagged      = (*codec)(nil)
 	_ protocol.IdleScanner = (*codec)(nil)
+	_ protocol.Dropper     = (*codec)(nil)
 )
 
 func newCodec(requests requests, o options, authority string) *codec {

@@ -37,6 +37,7 @@ var (
 	_ protocol.Tagged      = (*codec)(nil)
 	_ protocol.IdleScanner = (*codec)(nil)
 	_ protocol.Speaker     = (*codec)(nil)
+	_ protocol.Dropper     = (*codec)(nil)
 	_ protocol.Drainer     = (*codec)(nil)
 	_ protocol.Stateless   = (*codec)(nil)
 )

@@ -1,12 +1,14 @@
 package grpc
 
 import (
+	"context"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,6 +96,17 @@ func (l *leaver) converse(nc net.Conn) {
 // say makes calls on event loops, all of which must succeed.
 func say(t *testing.T, address, file string, pipeline int, operations uint64) {
 	t.Helper()
+	total, _ := called(t.Context(), t, address, file, pipeline, operations, 30*time.Second)
+	if total.Done != operations || total.Errors != (measure.ByClass{}) {
+		t.Errorf("%d in flight: %d done, failed %v", pipeline, total.Done, total.Errors)
+	}
+}
+
+// called makes calls on event loops until ctx is done or operations were made, if that isn't 0. It returns the sums, and
+// how often sessions connected again.
+func called(ctx context.Context, t *testing.T, address, file string, pipeline int, operations uint64, timeout time.Duration) (
+	total measure.Counts, reconnects uint64) {
+	t.Helper()
 	w, err := workload.Compile(&plan.Plan{Operations: []plan.Operation{{Name: "say", Weight: 1, Steps: []plan.Step{{
 		Request: protocol.Request{Verb: protocol.GRPC, RPC: &protocol.RPC{Method: "brunt.test.Echo/Say"}}}}}}})
 	if err != nil {
@@ -102,7 +115,7 @@ func say(t *testing.T, address, file string, pipeline int, operations uint64) {
 	collector := measure.NewCollector(len(w.Operations), 1)
 	d := New()
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: d, Sessions: 2, OperationTimeout: 30 * time.Second, Clock: engine.NewClock(time.Now()),
+		Workload: w, Driver: d, Sessions: 2, OperationTimeout: timeout, Clock: engine.NewClock(time.Now()),
 		Collector: collector, Where: engine.Where{Targets: []protocol.Target{{Address: address,
 			Options: map[string]string{"proto": file}}}}, Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second},
 		ForLoops: engine.ForLoops{Pipeline: pipeline},
@@ -115,15 +128,13 @@ func say(t *testing.T, address, file string, pipeline int, operations uint64) {
 	if err := fleet.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fleet.Run(t.Context(), nil, schedule.Stage{Operations: operations,
+	if _, err := fleet.Run(ctx, nil, schedule.Stage{Operations: operations,
 		StartNs: cfg.Clock.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	collector.Cut(cfg.Clock.Now(), measure.Meta{})
-	total := collector.Total().Totals()
-	if total.Done != operations || total.Errors != (measure.ByClass{}) {
-		t.Errorf("%d in flight: %d done, failed %v", pipeline, total.Done, total.Errors)
-	}
+	account := collector.Total()
+	return account.Totals(), account.Addresses[0].Reconnects
 }
 
 // echoProto returns the path of a file with the definition of Echo.
@@ -169,5 +180,34 @@ func TestARequestLargerThanTheWindow(t *testing.T) {
 			len(r.Captured[0].B) != len(text) {
 			t.Errorf("%+v", r.Failure)
 		}
+	}
+}
+
+// A call whose answer is late is cancelled, and the other calls of the connection go on.
+func TestALateCallEndsAlone(t *testing.T) {
+	ctx, enough := context.WithTimeout(t.Context(), 30*time.Second)
+	defer enough()
+	var calls atomic.Int64
+	s := grpcserver.Start(t, grpcserver.With(grpc.StreamInterceptor(func(server any, call grpc.ServerStream,
+		_ *grpc.StreamServerInfo, answer grpc.StreamHandler) error {
+		if calls.Add(1) == 1 {
+			<-call.Context().Done()
+			enough()
+			return call.Context().Err()
+		}
+		select { // not as many as the machine can
+		case <-call.Context().Done():
+		case <-time.After(5 * time.Millisecond):
+		}
+		return answer(server, call)
+	})))
+	total, reconnects := called(ctx, t, s.Addr, echoProto(t), 4, 0, 2*time.Second)
+	var failed uint64
+	for _, n := range total.Errors {
+		failed += n
+	}
+	if failed != 1 || reconnects != 0 || total.Done < 10 {
+		t.Errorf("%d of %d calls failed, %v, and sessions connected again %d times", failed, total.Done, total.Errors,
+			reconnects)
 	}
 }

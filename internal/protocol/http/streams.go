@@ -39,6 +39,7 @@ var (
 	_ protocol.Tagged      = (*streams)(nil)
 	_ protocol.IdleScanner = (*streams)(nil)
 	_ protocol.Speaker     = (*streams)(nil)
+	_ protocol.Dropper     = (*streams)(nil)
 	_ protocol.Drainer     = (*streams)(nil)
 	_ protocol.Stateless   = (*streams)(nil)
 )

@@ -330,6 +330,31 @@ func (c *Conn) Abandon() {
 	}
 }
 
+// Drop implements protocol.Dropper: it resets a stream (RFC 9113, section 5.4.2).
+func (c *Conn) Drop(stream uint64) bool {
+	i := c.position(uint32(stream))
+	if i == len(c.streams) || c.streams[i].ID != uint32(stream) {
+		return false
+	}
+	s := c.streams[i]
+	c.streams = slices.Delete(c.streams, i, i+1)
+	c.wait(s, false)
+	if s.held {
+		c.held = slices.DeleteFunc(c.held, func(h *Stream) bool { return h == s })
+	} else {
+		c.Control.WriteRSTStream(s.ID, http2.ErrCodeCancel)
+		c.urgent = true
+	}
+	c.release()
+	c.unused = append(c.unused, s)
+	if c.Stream == s {
+		if c.Stream = c.idle; len(c.streams) > 0 {
+			c.Stream = c.streams[0]
+		}
+	}
+	return true
+}
+
 // Over reports whether no further stream can be opened.
 func (c *Conn) Over() bool { return c.leaving || c.nextStream >= LargestStream-2 }
 

@@ -104,14 +104,17 @@ func end(stream uint32) []byte {
 }
 
 // began returns the streams that frames open, in order.
-func began(t *testing.T, frames []byte) (streams []uint32) {
+func began(t *testing.T, frames []byte) []uint32 { return streamsOf(t, frames, http2.FrameHeaders) }
+
+// streamsOf returns the streams of those frames that are of a kind, in order.
+func streamsOf(t *testing.T, frames []byte, kind http2.FrameType) (streams []uint32) {
 	t.Helper()
 	for len(frames) > 0 {
 		f, size, _, violation := Cut(frames)
 		if size == 0 || violation != "" {
 			t.Fatalf("%q: %s", frames, violation)
 		}
-		if f.Type == http2.FrameHeaders {
+		if f.Type == kind {
 			streams = append(streams, f.StreamID)
 		}
 		frames = frames[size:]

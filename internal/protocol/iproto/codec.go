@@ -21,6 +21,7 @@ type codec struct {
 	discard    uint64             // remaining bytes of the current packet to skip
 	finishing  bool               // the answer is complete once these bytes have been skipped
 	renewals   map[uint64]renewal // by the sync of a request whose statement is prepared again before it
+	dropped    map[uint64]bool    // syncs of requests that were given up and not answered yet
 }
 
 // renewal is the state of preparing a statement again.
@@ -29,7 +30,10 @@ type renewal struct {
 	err  *protocol.Error
 }
 
-var _ protocol.Tagged = (*codec)(nil)
+var (
+	_ protocol.Tagged  = (*codec)(nil)
+	_ protocol.Dropper = (*codec)(nil)
+)
 
 // window is how many bytes of a larger packet must be available before it is read in part.
 const window = 64 << 10
@@ -84,6 +88,24 @@ func (c *codec) Tag() uint64 { return c.sent }
 
 // Turn implements protocol.Tagged.
 func (c *codec) Turn(sync uint64) { c.turn = sync }
+
+// Drop implements protocol.Dropper. Tarantool has no request that ends another one. Numbers that are used again would
+// make a late answer another request's.
+func (c *codec) Drop(sync uint64) bool {
+	if c.small {
+		return false
+	}
+	if c.finishing && c.turn == sync { // the rest of its answer is being skipped
+		c.finishing = false
+		c.inFlight--
+		return true
+	}
+	if c.dropped == nil {
+		c.dropped = map[uint64]bool{}
+	}
+	c.dropped[sync] = true
+	return true
+}
 
 // Answers implements protocol.Tagged.
 func (c *codec) Answers(buf []byte) (sync uint64, ok bool) {
@@ -170,6 +192,17 @@ func (c *codec) packet(buf []byte, req *protocol.Request, reply *protocol.Reply)
 		return 0, waiting, int(min(total, 2*uint64(len(buf))))
 	}
 	if code == codeChunk || code == codeEvent {
+		c.discard, c.finishing = length-uint64(len(seen)), false
+		return prefix + len(seen), further, 0
+	}
+	if c.dropped[sync] {
+		if again, renews := c.renewals[sync]; renews && !again.over {
+			c.renewals[sync] = renewal{over: true} // the answer to the request itself follows
+		} else {
+			delete(c.renewals, sync)
+			delete(c.dropped, sync)
+			c.inFlight--
+		}
 		c.discard, c.finishing = length-uint64(len(seen)), false
 		return prefix + len(seen), further, 0
 	}
