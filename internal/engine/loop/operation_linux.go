@@ -281,8 +281,8 @@ func (l *loop) expire(now int64) {
 }
 
 // giveUp ends an operation whose answer is late without ending the session, on which others are in flight. It returns
-// false if the protocol has no such way, if the connection may be in the middle of a transaction, or if nothing was read
-// since the request was sent: the connection itself may be dead.
+// false if the protocol has no such way, if the connection may be in the middle of a transaction, or if nothing was
+// read since the request was sent: the connection itself may be dead.
 func (l *loop) giveUp(f *request, now int64) bool {
 	s := f.session
 	alone := s.stateless || f.cursor.First() && !f.cursor.Continues()

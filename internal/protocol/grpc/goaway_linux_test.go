@@ -102,10 +102,10 @@ func say(t *testing.T, address, file string, pipeline int, operations uint64) {
 	}
 }
 
-// called makes calls on event loops until ctx is done or operations were made, if that isn't 0. It returns the sums, and
-// how often sessions connected again.
-func called(ctx context.Context, t *testing.T, address, file string, pipeline int, operations uint64, timeout time.Duration) (
-	total measure.Counts, reconnects uint64) {
+// called makes calls on event loops until ctx is done or operations were made, if that isn't 0. It returns the sums,
+// and how often sessions connected again.
+func called(ctx context.Context, t *testing.T, address, file string, pipeline int, operations uint64,
+	timeout time.Duration) (total measure.Counts, reconnects uint64) {
 	t.Helper()
 	w, err := workload.Compile(&plan.Plan{Operations: []plan.Operation{{Name: "say", Weight: 1, Steps: []plan.Step{{
 		Request: protocol.Request{Verb: protocol.GRPC, RPC: &protocol.RPC{Method: "brunt.test.Echo/Say"}}}}}}})
@@ -116,8 +116,10 @@ func called(ctx context.Context, t *testing.T, address, file string, pipeline in
 	d := New()
 	cfg := engine.FleetConfig{
 		Workload: w, Driver: d, Sessions: 2, OperationTimeout: timeout, Clock: engine.NewClock(time.Now()),
-		Collector: collector, Where: engine.Where{Targets: []protocol.Target{{Address: address,
-			Options: map[string]string{"proto": file}}}}, Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second},
+		Collector: collector,
+		Where: engine.Where{Targets: []protocol.Target{{Address: address,
+			Options: map[string]string{"proto": file}}}},
+		Dialing:  engine.Dialing{ConnectTimeout: 10 * time.Second},
 		ForLoops: engine.ForLoops{Pipeline: pipeline},
 	}
 	fleet, err := loop.NewFleet(cfg, d)
