@@ -454,6 +454,9 @@ func (p *Plan) Secrets() (all []string) {
 			}
 		}
 	}
+	for _, template := range all {
+		all = append(all, strings.ReplaceAll(template, "$$", "$")) // as it is sent
+	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(all)
 }

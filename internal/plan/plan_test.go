@@ -199,3 +199,12 @@ func TestSecretsThatArePartsOfOthers(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A secret of a request is known in the form in which it is sent, too.
+func TestSecretsAsTheyAreSent(t *testing.T) {
+	web := &protocol.Web{Header: [][2]string{{"Authorization", "he$$der"}}, Body: []byte(`{"password": "b$$dy"}`)}
+	p := &Plan{Prepare: []protocol.Request{{Web: web}}}
+	if got := secret.Redact("he$der and b$dy", p.Secrets()); got != "*** and ***" {
+		t.Error(got)
+	}
+}
