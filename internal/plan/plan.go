@@ -409,7 +409,7 @@ func (t *Target) Weighted() (addresses []string, weights []int) {
 	return addresses, weights
 }
 
-// Secrets returns the values of p that must never be printed or stored.
+// Secrets returns the values of p that must never be printed or stored, the longest first: one may be part of another.
 func (p *Plan) Secrets() (all []string) {
 	add := func(name, value string) {
 		if secret.Name(name) && value != "" {
@@ -454,7 +454,11 @@ func (p *Plan) Secrets() (all []string) {
 			}
 		}
 	}
-	return all
+	for _, template := range all {
+		all = append(all, strings.ReplaceAll(template, "$$", "$")) // as it is sent
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(all)
 }
 
 // HTTPRequests returns the HTTP requests of the plan, each with the position of what it belongs to: what is sent before

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/protocol"
 )
 
@@ -187,5 +188,23 @@ func TestLasting(t *testing.T) {
 				t.Errorf("%v, %+v", err, c.p.Load)
 			}
 		})
+	}
+}
+
+// A secret that is part of another one comes after it, so that nothing of the longer one stays when both are replaced.
+func TestSecretsThatArePartsOfOthers(t *testing.T) {
+	p := &Plan{Target: Target{Password: "hunter", Options: map[string]string{"token": "hunter2024", "api_key": "2024"}}}
+	args := secret.RedactArgs([]string{"brunt", "say=hunter2024", "hunter"}, p.Secrets())
+	if got := strings.Join(args, " "); got != "brunt say=*** ***" {
+		t.Error(got)
+	}
+}
+
+// A secret of a request is known in the form in which it is sent, too.
+func TestSecretsAsTheyAreSent(t *testing.T) {
+	web := &protocol.Web{Header: [][2]string{{"Authorization", "he$$der"}}, Body: []byte(`{"password": "b$$dy"}`)}
+	p := &Plan{Prepare: []protocol.Request{{Web: web}}}
+	if got := secret.Redact("he$der and b$dy", p.Secrets()); got != "*** and ***" {
+		t.Error(got)
 	}
 }

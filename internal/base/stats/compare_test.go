@@ -128,7 +128,7 @@ func TestPooledP(t *testing.T) {
 	}
 	for second := 3; second < len(odd); second++ {
 		if p, ok := PooledP(odd, 0, second); ok != (len(odd[second]) == 1) {
-			t.Errorf("%v beside %v: %v, %v", odd[0], odd[second], p, ok)
+			t.Errorf("%v next to %v: %v, %v", odd[0], odd[second], p, ok)
 		}
 	}
 	if p, ok := PooledP([][]float64{{1}, {2}}, 0, 1); ok {

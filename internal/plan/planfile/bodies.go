@@ -1,8 +1,8 @@
 package planfile
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -12,7 +12,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Secrets inside bodies of HTTP requests and messages of gRPC. Different ones of the same name are numbered: *** stands
+// Secrets inside bodies of HTTP requests and messages of gRPC. Different ones of one variable are numbered: *** stands
 // for the first, ***2 for the second.
 
 // bodyPart and messagePart begin the names of these secrets.
@@ -21,23 +21,31 @@ const (
 	messagePart = "message "
 )
 
-// numbering numbers the values of secrets by their names.
-type numbering map[string]map[string]int
+// numbering numbers the values of secrets whose environment variables would be the same, as those of password and
+// Password.
+type numbering struct {
+	values   map[string]string    // by variable
+	suffixes map[[2]string]string // by the variable without a number, and the value
+	last     map[string]int       // by the variable without a number
+}
+
+func newNumbering() *numbering {
+	return &numbering{map[string]string{}, map[[2]string]string{}, map[string]int{}}
+}
 
 // of returns the suffix of a value's number: "" for the first.
-func (n numbering) of(name, value string) string {
-	if n[name] == nil {
-		n[name] = map[string]int{}
+func (n *numbering) of(name, value string) string {
+	variable := partVariable(name, "")
+	suffix, known := n.suffixes[[2]string{variable, value}]
+	for !known {
+		if n.last[variable]++; n.last[variable] > 1 {
+			suffix = strconv.Itoa(n.last[variable])
+		}
+		if numbered := partVariable(name, suffix); n.values[numbered] == "" { // else of a name with a number
+			n.values[numbered], n.suffixes[[2]string{variable, value}], known = value, suffix, true
+		}
 	}
-	k := n[name][value]
-	if k == 0 {
-		k = len(n[name]) + 1
-		n[name][value] = k
-	}
-	if k == 1 {
-		return ""
-	}
-	return fmt.Sprint(k)
+	return suffix
 }
 
 // partVariable returns the environment variable for a numbered secret.
@@ -96,7 +104,7 @@ func withoutParts(p *plan.Plan) *plan.Plan {
 		return p
 	}
 	p = ownRequests(p)
-	n := numbering{}
+	n := newNumbering()
 	eachPart(p, func(prefix, text string, _ plan.Position) string {
 		return editParts(text, func(name, value string) string { return secret.Hidden + n.of(prefix+name, value) })
 	})
@@ -168,7 +176,7 @@ func (s *unhider) parts(p *plan.Plan) {
 
 // parts adds the secrets inside bodies and messages.
 func (g *gatherer) parts(p *plan.Plan) {
-	n := numbering{}
+	n := newNumbering()
 	eachPart(p, func(prefix, text string, _ plan.Position) string {
 		return editParts(text, func(name, value string) string {
 			g.values[partVariable(prefix+name, n.of(prefix+name, value))] = strings.ReplaceAll(value, "$$", "$")

@@ -89,3 +89,30 @@ func TestSecretsThatCantComeBack(t *testing.T) {
 		})
 	}
 }
+
+// Secrets in bodies come back although the names of several would have the same variable.
+func TestSecretsOfLikeNamesComeBack(t *testing.T) {
+	const body = `{"password": "a1", "Password": "b2", "pass-word": "c3", "token": "d4", "token_2": "e5", "x": {"token": "f6",
+		"token_3": "g7", "Token": "d4"}}`
+	p := secretPlan("Bearer abc")
+	w := p.Operations[0].Steps[0].Request.Web
+	w.Body, w.SecretBody = []byte(body), false
+	values, err := SecretValues(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Write(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Read("plan.yml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Secrets(again, func(v string) (string, bool) { s, ok := values[v]; return s, ok }); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(again.Operations[0].Steps[0].Request.Web.Body); got != body {
+		t.Errorf("got\n%s\nwant\n%s", got, body)
+	}
+}

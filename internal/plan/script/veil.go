@@ -22,7 +22,7 @@ const (
 type Veil struct {
 	options map[string]string
 	marks   map[string]string // by secret
-	used    map[string]int    // options of a name
+	used    map[string]int    // the highest number that was given to an option of a name
 	more    []string
 }
 
@@ -57,10 +57,15 @@ func (v *Veil) name(of string) string {
 		}
 		return '_'
 	}, strings.ToLower(of))
-	if v.used[option]++; v.used[option] > 1 {
-		return fmt.Sprint(option, "_", v.used[option])
+	for {
+		name := option
+		if v.used[option]++; v.used[option] > 1 {
+			name = fmt.Sprint(option, "_", v.used[option])
+		}
+		if _, taken := v.options[name]; !taken { // the second token, and the first token_2
+			return name
+		}
 	}
-	return option
 }
 
 // Text returns a text with marks instead of the secrets that are found in it.

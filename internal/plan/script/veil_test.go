@@ -16,6 +16,8 @@ func TestVeiledTextsComeBack(t *testing.T) {
 			"wrk.body = \"user=me&password=T0p\"\nwrk.headers[\"Accept\"] = \"text/html\"",
 		"r = \"GET / HTTP/1.1\\r\\nX-Token: T0p\\r\\n\\r\\n\"",
 		"http://me:T0p@h/x?key=T0p",
+		"/?token=T0p1&token=T0p2&token_2=T0p3&token-2=T0p4",
+		"/?token_2=T0p1&token=T0p2&Token=T0p3",
 	} {
 		options := map[string]string{}
 		v := NewVeil(options)

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"crypto/tls"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
+	"brunt/internal/protocol/socket"
 )
 
 // types has a value of each type of CQL, as CQL writes it, and the text that is read. CQL's own toJson says whether a
@@ -145,5 +147,18 @@ func run(t *testing.T, target protocol.Target, statements ...string) {
 			t.Fatalf("%s: %+v", text, r.Failure)
 		}
 		c.Close()
+	}
+}
+
+// On a way of its own, the server's certificate must have the name that the target has, and not that of the way.
+func TestNameOfTheCertificate(t *testing.T) {
+	for address, want := range map[string]string{"db:9042": "db", "[2001:db8::1]:9042": "2001:db8::1"} {
+		c, _, refused := cluster(protocol.Target{Address: address, TLS: &tls.Config{}, Way: &socket.Way{}}, &socket.Meter{})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		if got := c.SslOpts.ServerName; got != want {
+			t.Errorf("%s: got %s, want %s", address, got, want)
+		}
 	}
 }

@@ -30,6 +30,16 @@ func Dial(ctx context.Context, address string) (net.Conn, error) {
 	return wayOf(ctx).dial(ctx, address)
 }
 
+// Host returns the host of an address, without the port; the path of a Unix socket as it is.
+func Host(address string) string {
+	if Network(address) == "tcp" {
+		if host, _, err := net.SplitHostPort(address); err == nil {
+			return host
+		}
+	}
+	return address
+}
+
 // Secure is Dial with TLS, or Dial alone if config is nil. The name that the server's certificate must have is the
 // address' host unless config says another.
 func Secure(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
@@ -42,11 +52,7 @@ func Secure(ctx context.Context, address string, config *tls.Config) (net.Conn, 
 	}
 	if config.ServerName == "" {
 		config = config.Clone()
-		if config.ServerName = address; Network(address) == "tcp" {
-			if host, _, err := net.SplitHostPort(address); err == nil {
-				config.ServerName = host
-			}
-		}
+		config.ServerName = Host(address)
 	}
 	c := tls.Client(plain, config)
 	if err := c.HandshakeContext(ctx); err != nil {

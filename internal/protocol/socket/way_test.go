@@ -245,3 +245,12 @@ func FuzzParseWay(f *testing.F) {
 	f.Add("[::1]:80:[::2]:81", "http://u:p@h:1", "v1")
 	f.Fuzz(func(_ *testing.T, resolve, via, announce string) { _, _ = ParseWay([]string{resolve}, via, announce) })
 }
+
+// The host of an address has no port, and no brackets.
+func TestHost(t *testing.T) {
+	for address, want := range map[string]string{"h:1": "h", "h": "h", "[::1]:9042": "::1", "/run/s:1": "/run/s:1"} {
+		if got := Host(address); got != want {
+			t.Errorf("%s: got %s, want %s", address, got, want)
+		}
+	}
+}

@@ -106,3 +106,11 @@ func TestRepetitionsSendOtherRequests(t *testing.T) {
 		t.Errorf("%d runs: %v", runs, err)
 	}
 }
+
+// The factor of scripts with rates is their only option if a plan gives none.
+func TestPaceWithoutOptions(t *testing.T) {
+	p := &plan.Plan{Scripts: plan.Scripts{Language: "x", ScaledBy: "factor", RatePerS: 10}}
+	if pace(p, 10, 2.5, time.Second); p.Scripts.Options["factor"] != "2.5" {
+		t.Errorf("options %v", p.Scripts.Options)
+	}
+}

@@ -143,7 +143,9 @@ func paced(p *plan.Plan) bool { return p.Scripts.ScaledBy != "" }
 
 // pace gives a plan whose scripts say how fast they send the load of its profile times n: a closed one.
 func pace(p *plan.Plan, rate, n float64, length time.Duration) {
-	p.Scripts.Options = maps.Clone(p.Scripts.Options)
+	if p.Scripts.Options = maps.Clone(p.Scripts.Options); p.Scripts.Options == nil {
+		p.Scripts.Options = map[string]string{}
+	}
 	p.Scripts.Options[p.Scripts.ScaledBy] = strconv.FormatFloat(n, 'f', -1, 64)
 	p.Load = []plan.Phase{{Name: "load", Kind: plan.Closed, Duration: length, RateFrom: rate * n, RateTo: rate * n}}
 }

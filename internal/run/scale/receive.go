@@ -79,8 +79,8 @@ type Part struct {
 	GivenNs int64
 }
 
-// mayReturn reports whether lost workers may still come back: no worker's bundle is complete, and Returns hasn't waited
-// for them without result.
+// mayReturn reports whether lost workers may still come back: no worker's bundle is complete, and AwaitReturn hasn't
+// waited for them in vain.
 func (c *Coordinator) mayReturn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
