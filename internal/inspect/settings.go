@@ -40,7 +40,7 @@ func SettingName(name string) error {
 		return fmt.Errorf("%q is no name of a setting; use letters, digits, _, - and dots", name)
 	}
 	if lower := strings.ToLower(name); secret.Name(name) || strings.Contains(lower, "pass") ||
-		lower == "masterauth" || lower == "primaryauth" {
+		slices.Contains([]string{"masterauth", "primaryauth", "primary_conninfo", "replication"}, lower) {
 		return fmt.Errorf("%s is a secret, which isn't changed for a test", name)
 	}
 	return nil

@@ -171,6 +171,8 @@ func TestExperimentsThatCannotBe(t *testing.T) {
 		{"auto", "appendfsync: always", "settings can be changed where inspect is KIND=URL"},
 		{"etcd=http://127.0.0.1:1", "x: 1", "the kind is one of pg, mysql, tarantool, redis"},
 		{"redis=redis://127.0.0.1:1", "requirepass: x", "requirepass is a secret"},
+		{"pg=postgres://127.0.0.1:1/x", "primary_conninfo: x", "primary_conninfo is a secret"},
+		{"tarantool=tarantool://127.0.0.1:1", "replication: x", "replication is a secret"},
 		{"redis=redis://127.0.0.1:1", "'a*': x", `"a*" is no name of a setting`},
 		{"redis=redis://127.0.0.1:1", "maxmemory: 1", "campaign.yml:5:"},
 	} {
