@@ -173,6 +173,7 @@ func TestExperimentsThatCannotBe(t *testing.T) {
 		{"redis=redis://127.0.0.1:1", "requirepass: x", "requirepass is a secret"},
 		{"pg=postgres://127.0.0.1:1/x", "primary_conninfo: x", "primary_conninfo is a secret"},
 		{"tarantool=tarantool://127.0.0.1:1", "replication: x", "replication is a secret"},
+		{"mysql=mysql://127.0.0.1:1", "expire_logs_days: 1", "delete data because of expire_logs_days"},
 		{"redis=redis://127.0.0.1:1", "'a*': x", `"a*" is no name of a setting`},
 		{"redis=redis://127.0.0.1:1", "maxmemory: 1", "campaign.yml:5:"},
 	} {
