@@ -32,6 +32,13 @@ type Settings interface {
 	Close()
 }
 
+// deleting are settings that limit what servers keep of logs, replication slots and snapshots ("Replication" in
+// PostgreSQL's documentation, "Replication and Binary Log System Variables" in MariaDB's, "Configuration parameters" in
+// Tarantool's manual).
+var deleting = []string{"max_slot_wal_keep_size", "idle_replication_slot_timeout", "wal_keep_size", "wal_keep_segments",
+	"archive_command", "archive_library", "binlog_expire_logs_seconds", "expire_logs_days", "max_binlog_total_size",
+	"relay_log_purge", "checkpoint_count"}
+
 // SettingName returns an error if a text can't be the name of a setting that may be changed for a test.
 func SettingName(name string) error {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
@@ -40,8 +47,11 @@ func SettingName(name string) error {
 		return fmt.Errorf("%q is no name of a setting; use letters, digits, _, - and dots", name)
 	}
 	if lower := strings.ToLower(name); secret.Name(name) || strings.Contains(lower, "pass") ||
-		lower == "masterauth" || lower == "primaryauth" {
+		slices.Contains([]string{"masterauth", "primaryauth", "primary_conninfo", "replication"}, lower) {
 		return fmt.Errorf("%s is a secret, which isn't changed for a test", name)
+	}
+	if slices.Contains(deleting, strings.ToLower(name)) {
+		return fmt.Errorf("the server may delete data because of %s, which can't be undone", name)
 	}
 	return nil
 }

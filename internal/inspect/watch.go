@@ -87,7 +87,7 @@ func (a *asked) add(took time.Duration) {
 }
 
 // spent returns how much of the time isn't waiting for a server that does something else: a single-threaded one that
-// executes a long command answers no question meanwhile.
+// executes a long command answers no question until it ends.
 func (a *asked) spent() time.Duration {
 	return min(a.total, waitTimes*a.shortest*time.Duration(a.n))
 }

@@ -31,7 +31,7 @@ const (
 func grpcBenching(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("grpc", flag.ContinueOnError)
 	times := f.Int("rounds", 4, "how often each client has its turn")
-	calls := f.Int("calls", 150_000, "calls of a turn beside h2load; a tenth beside ghz")
+	calls := f.Int("calls", 150_000, "calls of a turn against h2load; a tenth against ghz")
 	rate := f.Int("rate", 10_000, "calls a second of the open load")
 	seconds := f.Int("seconds", 10, "length of the open load")
 	return withStand(ctx, f, args, func(s *stand) error {
@@ -130,7 +130,7 @@ func (g *grpcContest) closed() error {
 	} {
 		c := &sysbenchContest{s: g.s, programs: [2]string{g.s.brunt.program, row.program}, rounds: g.rounds,
 			server: "grpc-go"}
-		err := c.compare(fmt.Sprintf("unary, %d streams of a connection, %s, beside %s", inFlight, row.what, row.name),
+		err := c.compare(fmt.Sprintf("unary, %d streams of a connection, %s, against %s", inFlight, row.what, row.name),
 			row.goal, func(program string) (sample, error) { return g.turn(program, row.calls, arguments[program]) },
 			func(p *sample) float64 {
 				if row.calls == inFlight {

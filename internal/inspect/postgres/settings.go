@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"brunt/internal/base/sqltext"
 	"brunt/internal/inspect"
@@ -15,9 +16,18 @@ import (
 
 // tuner is the inspect.Settings of PostgreSQL: ALTER SYSTEM, and a reload of the configuration. Each method opens a
 // session, which sees what new sessions see.
-type tuner struct{ config *pgconn.Config }
+type tuner struct {
+	config *pgconn.Config
+	wait   time.Duration // at most, until the server has read its configuration
+}
 
 var _ inspect.Settings = (*tuner)(nil)
+
+// Servers read their configuration at once, unless a file of it has an error: then they keep what they have.
+const (
+	reloadTimeout = 20 * time.Second
+	reloadPause   = 5 * time.Millisecond
+)
 
 // Settings opens the settings of the server of a connection string.
 func Settings(ctx context.Context, dsn string) (inspect.Settings, error) {
@@ -25,7 +35,7 @@ func Settings(ctx context.Context, dsn string) (inspect.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tuner{d.config}, nil
+	return &tuner{d.config, reloadTimeout}, nil
 }
 
 // open opens a session without the settings of the inspector's.
@@ -132,10 +142,24 @@ func (t *tuner) Set(ctx context.Context, to []inspect.Setting) error {
 	if _, failed := s.plain(ctx, "select pg_reload_conf()"); failed != nil {
 		return errors.Join(err, failed)
 	}
-	for now := loaded; err == nil && now == loaded; { // the server reads its files some time later
-		now, err = t.loadTime(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	return t.reloaded(ctx, loaded)
+}
+
+// reloaded waits until new sessions have another configuration than the one of a time.
+func (t *tuner) reloaded(ctx context.Context, before string) error {
+	for deadline := time.Now().Add(t.wait); ; time.Sleep(reloadPause) {
+		now, err := t.loadTime(ctx)
+		if err != nil || now != before {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the server hasn't read its configuration within %v; see pg_file_settings for errors in its files",
+				t.wait)
+		}
+	}
 }
 
 // loadTime returns when the configuration of new sessions was read.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,7 +129,7 @@ func bytesOf(text string) float64 {
 
 // Set implements inspect.Settings.
 func (t *tuner) Set(ctx context.Context, to []inspect.Setting) error {
-	return inspect.SetEach(to, func(s inspect.Setting) error {
+	return inspect.SetEach(safely(to), func(s inspect.Setting) error {
 		var errs []error
 		for _, c := range t.clients {
 			if _, err := c.ask(ctx, "CONFIG", "SET", s.Name, s.Value); err != nil {
@@ -137,6 +138,21 @@ func (t *tuner) Set(ctx context.Context, to []inspect.Setting) error {
 		}
 		return errors.Join(errs...)
 	})
+}
+
+// safely orders settings so that no limit of memory applies together with a policy that evicts keys if the two aren't
+// set together: noeviction is set first, another policy last.
+func safely(to []inspect.Setting) []inspect.Setting {
+	place := func(s inspect.Setting) int {
+		switch {
+		case !strings.EqualFold(s.Name, "maxmemory-policy"):
+			return 0
+		case strings.EqualFold(s.Value, "noeviction"):
+			return -1
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(to), func(a, b inspect.Setting) int { return place(a) - place(b) })
 }
 
 // clean returns an error on one line, without secrets, with the server's address.

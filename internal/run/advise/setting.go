@@ -125,7 +125,10 @@ func (e *Experiment) open(ctx context.Context) error {
 		if err == nil {
 			err = json.Unmarshal(data, &e.before)
 		}
-		if err != nil || len(e.before) != len(e.Wanted) {
+		if err == nil && len(e.before) != len(e.Wanted) {
+			err = fmt.Errorf("%d settings, and not %d", len(e.before), len(e.Wanted))
+		}
+		if err != nil {
 			return fmt.Errorf("%s: damaged: %w", path, err)
 		}
 		return nil
@@ -188,7 +191,7 @@ func (e *Experiment) Propose(context.Context, []record.Inspection) ([]record.Pro
 func (e *Experiment) Settle(ctx context.Context, _ *record.Proposal) (there bool, err error) {
 	err = settings(ctx, e.Server, func(s inspect.Settings) error {
 		now, err := s.Read(ctx, inspect.SettingNames(e.before))
-		there = err == nil && !inspect.SameSettings(now, e.before)
+		there = err == nil && !slices.Equal(now, e.before) // also what only the next reload would bring into force
 		return err
 	})
 	return there, err

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -87,7 +86,7 @@ func (c *Campaign) experiment(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return errors.Join(ctx.Err(), err)
+		return ctx.Err()
 	}
 	r.Experiment = &proof
 	return nil

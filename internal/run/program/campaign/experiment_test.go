@@ -56,19 +56,19 @@ func TestExperiments(t *testing.T) {
 			s := testserver.Postgres(t)
 			return fmt.Sprintf("pg=postgres://%s@%s/postgres", s.User, s.Addr), fmt.Sprintf(
 				"target: {protocol: pg, addresses: [%q], user: %q, database: postgres}\n"+
-					"queries: [{name: one, sql: select 1, rate: 50}]\n", s.Addr, s.User)
+					"queries: [{name: one, sql: select 1, rate: 400}]\n", s.Addr, s.User)
 		}, "work_mem: 9MB", "work_mem", "4MB", "9MB"},
 		{"mysql", func(t *testing.T) (string, string) {
 			s := testserver.MariaDB(t)
 			t.Setenv(password, s.Password)
 			return fmt.Sprintf("mysql=mysql://%s:%s@%s/%s", s.User, s.Password, s.Addr, s.Database), fmt.Sprintf(
 				"target: {protocol: mysql, addresses: [%q], user: %q, database: %q}\n"+
-					"queries: [{name: one, sql: select 1, rate: 50}]\n", s.Addr, s.User, s.Database)
+					"queries: [{name: one, sql: select 1, rate: 400}]\n", s.Addr, s.User, s.Database)
 		}, "innodb_flush_log_at_trx_commit: 2", "innodb_flush_log_at_trx_commit", "0", "2"},
 		{"tarantool", func(t *testing.T) (string, string) {
 			s := testserver.Tarantool(t, testserver.Lua("box.schema.user.grant('guest', 'execute', 'universe')"))
 			return "tarantool=tarantool://" + s.Addr, fmt.Sprintf("target: {protocol: iproto, addresses: [%q], user: guest}\n"+
-				"queries: [{name: one, sql: select 1, rate: 50}]\n", s.Addr)
+				"queries: [{name: one, sql: select 1, rate: 400}]\n", s.Addr)
 		}, "net_msg_max: 100", "net_msg_max", "4096", "100"},
 	} {
 		t.Run(row.kind, func(t *testing.T) {
@@ -171,6 +171,9 @@ func TestExperimentsThatCannotBe(t *testing.T) {
 		{"auto", "appendfsync: always", "settings can be changed where inspect is KIND=URL"},
 		{"etcd=http://127.0.0.1:1", "x: 1", "the kind is one of pg, mysql, tarantool, redis"},
 		{"redis=redis://127.0.0.1:1", "requirepass: x", "requirepass is a secret"},
+		{"pg=postgres://127.0.0.1:1/x", "primary_conninfo: x", "primary_conninfo is a secret"},
+		{"tarantool=tarantool://127.0.0.1:1", "replication: x", "replication is a secret"},
+		{"mysql=mysql://127.0.0.1:1", "expire_logs_days: 1", "delete data because of expire_logs_days"},
 		{"redis=redis://127.0.0.1:1", "'a*': x", `"a*" is no name of a setting`},
 		{"redis=redis://127.0.0.1:1", "maxmemory: 1", "campaign.yml:5:"},
 	} {
