@@ -11,6 +11,7 @@ import (
 type Flags struct {
 	Properties  bool   // -p takes name=value, as in YCSB, and not a password
 	Credentials string // the letters of those that take user:password or a cookie, where what follows is secret
+	Plain       string // the letters of those that never take a secret, whatever they are to other tools
 }
 
 // Args returns a command line in a form that may be shown and stored.
@@ -66,6 +67,9 @@ func flagValue(tool Flags, flag, value string) string {
 			return value[:at+1] + Hidden
 		}
 		return Hidden
+	}
+	if len(flag) == 1 && strings.Contains(tool.Plain, flag) {
+		return Text(hide(value))
 	}
 	switch flag {
 	case "secret-data":

@@ -133,6 +133,8 @@ func TestArgs(t *testing.T) {
 		{false, "brunt k6 run --tag token=s3cret --tag a=b x.js", "brunt k6 run --tag token=*** --tag a=b x.js"},
 		{false, "brunt jmeter -n -t x.jmx -Jpassword=s3cret -Jhost=h", "brunt jmeter -n -t x.jmx -Jpassword=*** -Jhost=h"},
 		{false, "brunt jmeter -t x.jmx -J db.password=s3cret", "brunt jmeter -t x.jmx -J db.password=***"},
+		{false, "brunt pgbench -p 5433 -h localhost", "brunt pgbench -p 5433 -h localhost"},
+		{false, "pgbench -p5433 postgres://a:s3cret@h/db", "pgbench -p5433 postgres://***@h/db"},
 		{false, "brunt hey -a me:s3cret http://h", "brunt hey -a me:*** http://h"},
 		{false, "brunt as hey -ame:s3cret http://h", "brunt as hey -ame:*** http://h"},
 		{false, "ab -A me:s3cret -P me:s3cret -C a=s3cret h/", "ab -A me:*** -P me:*** -C a=*** h/"},
@@ -152,6 +154,9 @@ func TestArgs(t *testing.T) {
 			if slices.Contains(strings.Fields(c.in), name) {
 				tool.Credentials = letters
 			}
+		}
+		if slices.Contains(strings.Fields(c.in), "pgbench") {
+			tool.Plain = "p"
 		}
 		got := strings.Join(Args(strings.Fields(c.in), tool), " ")
 		if got != c.want {

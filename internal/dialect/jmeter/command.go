@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/httpload"
@@ -46,7 +47,7 @@ func Tool() dialect.Tool {
 			}
 			return ""
 		},
-		Commands:  []dialect.Command{{Name: "jmeter", New: newCommand}},
+		Commands:  []dialect.Command{{Name: "jmeter", New: newCommand, Letters: secret.Flags{Plain: "p"}}},
 		Results:   []judged.Format{Results()},
 		Languages: []script.Language{Language{}},
 	}

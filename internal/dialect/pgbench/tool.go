@@ -3,6 +3,7 @@ package pgbench
 import (
 	"path/filepath"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/judge/result"
@@ -13,7 +14,7 @@ import (
 func Tool() dialect.Tool {
 	return dialect.Tool{
 		Name: "pgbench", Formats: []string{"pgbench"}, Programs: []string{"pgbench"},
-		Commands:  []dialect.Command{{Name: "pgbench", New: newCommand}},
+		Commands:  []dialect.Command{{Name: "pgbench", New: newCommand, Letters: secret.Flags{Plain: "p"}}},
 		Languages: []planscript.Language{script.Language()},
 		Results:   []result.Format{Results()},
 		File: func(name string, _ []byte) []string {
