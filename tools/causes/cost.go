@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"brunt/internal/inspect/process"
 	"brunt/internal/protocol"
 	"brunt/test/testserver"
 )
@@ -138,13 +138,8 @@ func (st *stage) ran(r *row) (seconds float64) {
 		return 0
 	}
 	for _, pid := range append([]int{s.PID}, testserver.Descendants(s.PID)...) {
-		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-		for _, name := range threads {
-			data, _ := os.ReadFile(name)
-			ns, _, _ := strings.Cut(string(data), " ")
-			n, _ := strconv.ParseFloat(ns, 64)
-			seconds += n / 1e9
-		}
+		ns, _ := process.Scheduled(pid, true)
+		seconds += ns / 1e9
 	}
 	return seconds
 }
