@@ -51,7 +51,7 @@ func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement
 	if len(messages) == 0 {
 		return nil
 	}
-	description := &pgconn.StatementDescription{}
+	description, idle := &pgconn.StatementDescription{}, false
 	refusal, failure := c.converse(ctx, x, append(messages, &pgproto3.Sync{}), func(kind byte, content []byte) bool {
 		ok := true
 		switch kind {
@@ -61,16 +61,15 @@ func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement
 			description.ParamOIDs = slices.Clone(m.ParameterOIDs)
 		case 'T':
 			description.Fields, ok = parseFields(content)
+		case 'Z':
+			idle = string(content) == "I"
 		}
 		return ok
 	})
 	switch {
 	case failure != nil:
 		return failure
-	case refusal != nil && refusal.Code == duplicatePrepared && st.named != "":
-		c.program.pooled.Store(true)
-		return c.prepare(ctx, x, st)
-	case refusal != nil && known && c.program.forget(refusal):
+	case refusal != nil && c.pooledOrForgotten(refusal, st, known) && idle:
 		return c.prepare(ctx, x, st)
 	case refusal != nil:
 		return st.notPrepared(refusal)
@@ -91,6 +90,18 @@ func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement
 		st.template(st.named)
 	}
 	return nil
+}
+
+// pooledOrForgotten reports whether a statement that the server has refused to prepare can be prepared otherwise: without
+// a name, because another client has prepared it on this session of the server, or with types that the server infers.
+// Within a transaction, which the refusal has ended, that takes another attempt at the whole transaction.
+func (c *codec) pooledOrForgotten(refusal *protocol.Error, st *statement, known bool) bool {
+	if refusal.Code != duplicatePrepared || st.named == "" {
+		return known && c.program.forget(refusal)
+	}
+	c.program.pooled.Store(true)
+	refusal.Class = protocol.Retryable
+	return true
 }
 
 // prepares reports whether another statement of the session is prepared under the name of st.
@@ -131,7 +142,7 @@ func (c *codec) onPicodata(ctx context.Context, x protocol.Exchanger) bool {
 }
 
 // converse sends messages, the last of which must make the server answer ReadyForQuery. It calls take with each
-// message received; take returns false if the message is invalid. refusal is the server's error, failure any
+// message received except errors; take returns false if the message is invalid. refusal is the server's error, failure any
 // other.
 func (c *codec) converse(
 	ctx context.Context, x protocol.Exchanger, messages []pgproto3.FrontendMessage,
@@ -160,6 +171,7 @@ func (c *codec) converse(
 		}
 		switch kind, content := buf[0], buf[headerBytes:end]; kind {
 		case 'Z':
+			senseless = !take(kind, content)
 			return end, true, 0
 		case 'E':
 			if e := c.errorResponse(content); refusal == nil {

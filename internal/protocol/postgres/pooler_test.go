@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -178,4 +179,49 @@ func TestStatementsOfOtherTypes(t *testing.T) {
 			do(occupier, other, 1)
 		}
 	})
+}
+
+// A statement that is added within a transaction can turn out to be prepared by another client. That ends the
+// transaction, so the failure is one that another attempt overcomes, and the attempt succeeds.
+func TestStatementsAddedInTransactionsBehindAPooler(t *testing.T) {
+	pooler := testserver.PgBouncer(t, testserver.Postgres(t), 1)
+	twice := sql("SELECT $1::int * 2 AS n", gen.Int)
+	add := func(c protocol.Conn, id int) error {
+		twice.ID = id
+		return c.(protocol.AdHoc).Add(testContext(t), &twice)
+	}
+	open := func(p *protocol.Program) protocol.Conn {
+		c, err := new(Driver).Dial(testContext(t), targetOf(pooler), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	if err := add(open(program()), 0); err != nil {
+		t.Fatal(err)
+	}
+	p := program(protocol.Request{Verb: protocol.Begin}, protocol.Request{Verb: protocol.Rollback})
+	c := open(p)
+	var reply protocol.Reply
+	do := func(id int, args ...gen.Value) {
+		t.Helper()
+		if c.Do(testContext(t), &p.Requests[id], args, &reply); reply.Class != protocol.OK {
+			t.Fatalf("%+v", reply.Failure)
+		}
+	}
+	do(0)
+	failure, _ := errors.AsType[*protocol.Error](add(c, 2))
+	if failure == nil || failure.Class != protocol.Retryable || failure.Code != duplicatePrepared {
+		t.Fatalf("got %v, want %s as retryable", failure, duplicatePrepared)
+	}
+	do(1)
+	do(0)
+	if err := add(c, 2); err != nil {
+		t.Fatal(err)
+	}
+	if c.Do(testContext(t), &twice, []gen.Value{integer(21)}, &reply); reply.Class != protocol.OK {
+		t.Fatalf("%+v", reply.Failure)
+	}
+	do(1)
 }
