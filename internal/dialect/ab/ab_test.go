@@ -1,8 +1,10 @@
 package ab
 
 import (
+	"bytes"
 	"errors"
 	"net"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -153,4 +155,33 @@ Percentage of the requests served within a certain time (ms)
 func FuzzParseResult(f *testing.F) {
 	f.Add("This is ApacheBench\nRequests per second:    80.00 [#/sec] (mean)\n  50%      5\n")
 	f.Fuzz(func(_ *testing.T, text string) { _, _ = ParseResult([]byte(text)) })
+}
+
+// The warnings about times are those that the real ab holds, for times of which ab would doubt the mean.
+func TestDoubtsAreThoseOfAB(t *testing.T) {
+	program, err := exec.LookPath("ab")
+	if err != nil {
+		t.Fatal("ab isn't installed: apt-get install -y --no-install-recommends apache2-utils")
+	}
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		us   []int64
+		want string
+	}{
+		{[]int64{100, 300, 1300}, "WARNING"},   // median 0.3 ms, printed as 0, and mean 0.57, printed as 1
+		{[]int64{400, 450, 501, 502}, "ERROR"}, // rounding sets 0.46 and 0.50 ms apart
+		{[]int64{1000, 2000, 3000}, ""},
+	} {
+		d := describe(c.us)
+		for _, name := range []string{"initial connection", "processing", "waiting", "total"} {
+			got := d.doubt(name)
+			if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") ||
+				!bytes.Contains(text, []byte(strings.TrimSuffix(got, "\n"))) {
+				t.Errorf("%v: got %q, want ab's %s", c.us, got, c.want)
+			}
+		}
+	}
 }

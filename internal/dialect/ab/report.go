@@ -163,12 +163,15 @@ func ms(us int64) int64 { return (us + 500) / 1000 }
 func (o *Options) connectionTimes(b *strings.Builder, f *figures) {
 	b.WriteString("\nConnection Times (ms)\n")
 	rows := []struct {
-		name string
-		of   func(*times) int64
+		name, whole string
+		of          func(*times) int64
 	}{
-		{"Connect:", func(t *times) int64 { return t.connect }}, {"Processing:", func(t *times) int64 { return t.other }},
-		{"Waiting:", func(t *times) int64 { return t.wait }}, {"Total:", func(t *times) int64 { return t.total }},
+		{"Connect:", "initial connection", func(t *times) int64 { return t.connect }},
+		{"Processing:", "processing", func(t *times) int64 { return t.other }},
+		{"Waiting:", "waiting", func(t *times) int64 { return t.wait }},
+		{"Total:", "total", func(t *times) int64 { return t.total }},
 	}
+	doubts := ""
 	if o.NoDeviation {
 		b.WriteString("              min   avg   max\n")
 	} else {
@@ -185,16 +188,32 @@ func (o *Options) connectionTimes(b *strings.Builder, f *figures) {
 		case !o.NoDeviation:
 			fmt.Fprintf(b, "%-12s%5d %4d %5.1f %6d %7d\n", row.name, ms(d.least), ms(d.mean), d.deviation/1000, ms(d.median),
 				ms(d.most))
+			doubts += d.doubt(row.whole)
 		default:
 			fmt.Fprintf(b, "%-12s%5d %5d%5d\n", row.name, ms(d.least), ms(d.mean), ms(d.most))
 		}
 	}
+	b.WriteString(doubts)
 }
 
 // description are the figures of a sorted list of times, computed as ab does.
 type description struct {
 	least, mean, median, most int64
 	deviation                 float64
+}
+
+// doubt returns ab's warning that the median and the mean of the time named are far apart, or "". ab compares the two as
+// it prints them, in whole milliseconds, so it also warns where only rounding sets them apart.
+func (d *description) doubt(name string) string {
+	switch apart := math.Abs(float64(ms(d.mean) - ms(d.median))); {
+	case apart > 2*d.deviation/1000:
+		return fmt.Sprintf("ERROR: The median and mean for the %s time are more than twice the standard\n"+
+			"       deviation apart. These results are NOT reliable.\n", name)
+	case apart > d.deviation/1000:
+		return fmt.Sprintf("WARNING: The median and mean for the %s time are not within a normal deviation\n"+
+			"        These results are probably not that reliable.\n", name)
+	}
+	return ""
 }
 
 func describe(all []int64) (d description) {
