@@ -35,7 +35,15 @@ type Slot struct {
 	Retried uint32 // that took further attempts, with any outcome
 	WaitNs  int64  // from intended start to end, summed over the bad ones
 	SeenNs  int64  // when the first of the bad ones ended, on the run's clock; 0 if there is none
+	// LastGood and LastBad are the intended starts of the last good (or own) arrival and of the last bad one, in ns after
+	// the slot's start, plus 1; 0 if there is none or if it isn't known. They are kept for slots before a Silence.
+	LastGood uint32
+	LastBad  uint32
 }
+
+// Silence is the least number of slots without any arrival after which it is kept whether the last arrival before was
+// good: in closed loads, and at an address whose sessions are lost, nothing falls due as long as an outage lasts.
+const Silence = 8
 
 // Add adds o, which must cover the same time slot.
 func (s *Slot) Add(o *Slot) {
@@ -50,14 +58,18 @@ func (s *Slot) Add(o *Slot) {
 	if o.SeenNs != 0 && (s.SeenNs == 0 || o.SeenNs < s.SeenNs) {
 		s.SeenNs = o.SeenNs
 	}
+	s.LastGood, s.LastBad = max(s.LastGood, o.LastGood), max(s.LastBad, o.LastBad)
 }
+
+// place returns where in its slot a time is, ns, plus 1.
+func place(ns int64) uint32 { return uint32(ns&(SlotNs-1)) + 1 }
 
 // empty reports whether the slot has no arrivals.
 func (s *Slot) empty() bool { return s.Good == 0 && s.Own == 0 && s.Bad == 0 }
 
 // bad adds a bad arrival that ended at endNs.
 func (s *Slot) bad(intendedNs, endNs int64) {
-	s.Add(&Slot{Bad: 1, WaitNs: max(endNs-intendedNs, 0), SeenNs: endNs})
+	s.Add(&Slot{Bad: 1, WaitNs: max(endNs-intendedNs, 0), SeenNs: endNs, LastBad: place(intendedNs)})
 }
 
 // ArrivalSlots are the arrivals of one operation at one address, by intended start. The indices are ascending.
@@ -201,9 +213,11 @@ func (p *pages) note(s *Sample, pool *pagePool) {
 		switch took := s.End - s.Intended; {
 		case took <= pool.deadlineNs:
 			slot.Good++
+			slot.LastGood = max(slot.LastGood, place(s.Intended))
 			return
 		case took-s.generatorDelay() <= pool.deadlineNs:
 			slot.Own++
+			slot.LastGood = max(slot.LastGood, place(s.Intended))
 			return
 		}
 		slot.Waited++
@@ -227,6 +241,7 @@ func (b *buffer) noteLost(operation, address int, intendedNs, nowNs int64, own b
 	case slot == nil:
 	case own:
 		slot.Own++
+		slot.LastGood = max(slot.LastGood, place(intendedNs))
 	default:
 		slot.bad(intendedNs, nowNs)
 	}
@@ -263,6 +278,15 @@ func (a *arrivalSums) take(b *buffer) {
 	}
 }
 
+// forgetLast forgets the last arrivals of slots that aren't before a silence.
+func forgetLast(slots []Slot) {
+	for i := range slots[:max(len(slots)-1, 0)] {
+		if s := &slots[i]; slots[i+1].Index-s.Index <= Silence {
+			s.LastGood, s.LastBad = 0, 0
+		}
+	}
+}
+
 // list returns the collected slots and resets them. The next call reuses the memory.
 func (a *arrivalSums) list(columns int) (all []ArrivalSlots, lost uint64) {
 	n := 0
@@ -290,6 +314,7 @@ func (a *arrivalSums) list(columns int) (all []ArrivalSlots, lost uint64) {
 			}
 		}
 		cell.reset(&a.pool)
+		forgetLast(to.Slots)
 	}
 	lost, a.pool.lost = a.pool.lost, 0
 	return a.out[:n], lost

@@ -35,7 +35,7 @@ func TestArrivalsAreKeptByIntendedStart(t *testing.T) {
 	}
 	got := iv.Arrivals[0]
 	want := Slot{Index: slot, Good: 2, Bad: 3, Failed: 1, Unknown: 1, Waited: 1, Retried: 2, WaitNs: 351 * ms,
-		SeenNs: at + 50*ms}
+		SeenNs: at + 50*ms, LastGood: uint32(at-slot<<slotShift) + 1, LastBad: uint32(at-slot<<slotShift) + 1}
 	if got.Operation != 1 || got.Address != 1 || len(got.Slots) != 1 || got.Slots[0] != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -46,6 +46,29 @@ func TestArrivalsAreKeptByIntendedStart(t *testing.T) {
 	}
 	if iv = c.Cut(11_000*ms, Meta{Kind: KindOpen}); len(iv.Arrivals) != 0 {
 		t.Errorf("told twice: %+v", iv.Arrivals)
+	}
+}
+
+// When the last arrivals of a slot were due is known for those before a silence, and at the end of an interval.
+func TestLastArrivalsBeforeASilence(t *testing.T) {
+	c := NewCollector(1, 1)
+	c.KeepArrivals(1e6)
+	r := c.NewShared()
+	for _, slot := range []int64{3, 4, 4 + Silence, 4 + 2*Silence + 1} {
+		for place, class := range map[int64]protocol.Class{5: protocol.OK, 7: protocol.OK, 9: protocol.Server} {
+			at := slot<<slotShift + place
+			r.Record(&Sample{Intended: at, Sent: at, End: at + 1, Attempts: 1, Class: class})
+		}
+	}
+	all := c.Cut(1e9, Meta{Kind: KindClosed}).Arrivals[0].Slots
+	for i, known := range []bool{false, false, true, true} {
+		var good, bad uint32
+		if known {
+			good, bad = 8, 10
+		}
+		if s := &all[i]; s.Good != 2 || s.Bad != 1 || s.LastGood != good || s.LastBad != bad {
+			t.Errorf("slot %d: %+v, want known %v", i, s, known)
+		}
 	}
 }
 

@@ -22,12 +22,17 @@ type arrivalLine struct {
 	// Own encodes how many arrivals of the slots were late only because of the generator: for each slot that has some,
 	// its place in Slots minus the previous one's (for the first, the place itself), then their number.
 	Own []byte `json:"own,omitempty"`
+	// Last encodes when the last arrivals of the slots were due after which nothing fell due for at least eight slots: for
+	// each of these slots, its place in Slots minus the previous one's (for the first, the place itself), then the time
+	// from the slot's start until the last good arrival, including those in Own, and until the last bad one, each in ns
+	// plus 1, or 0 if there is none.
+	Last []byte `json:"last,omitempty"`
 }
 
 func arrivalLines(all []measure.ArrivalSlots) (out []arrivalLine) {
 	for i := range all {
 		out = append(out, arrivalLine{all[i].Operation, all[i].Address, appendSlots(nil, all[i].Slots),
-			appendOwn(nil, all[i].Slots)})
+			appendOwn(nil, all[i].Slots), appendLast(nil, all[i].Slots)})
 	}
 	return out
 }
@@ -61,6 +66,18 @@ func appendOwn(to []byte, slots []measure.Slot) []byte {
 	for i := range slots {
 		if n := slots[i].Own; n > 0 {
 			to = binary.AppendUvarint(binary.AppendUvarint(to, uint64(i-before)), uint64(n))
+			before = i
+		}
+	}
+	return to
+}
+
+func appendLast(to []byte, slots []measure.Slot) []byte {
+	before := 0
+	for i := range slots {
+		if s := &slots[i]; s.LastGood != 0 || s.LastBad != 0 {
+			to = binary.AppendUvarint(to, uint64(i-before))
+			to = binary.AppendUvarint(binary.AppendUvarint(to, uint64(s.LastGood)), uint64(s.LastBad))
 			before = i
 		}
 	}
@@ -101,7 +118,10 @@ func (l *arrivalLine) decode(operations, addresses int) (measure.ArrivalSlots, e
 		}
 		out.Slots = append(out.Slots, s)
 	}
-	return out, l.decodeOwn(out.Slots)
+	if err := l.decodeOwn(out.Slots); err != nil {
+		return out, err
+	}
+	return out, l.decodeLast(out.Slots)
 }
 
 // decodeOwn is the inverse of appendOwn.
@@ -114,6 +134,24 @@ func (l *arrivalLine) decodeOwn(slots []measure.Slot) error {
 			return errSlots
 		}
 		slots[at].Own = uint32(n)
+	}
+	return nil
+}
+
+// decodeLast is the inverse of appendLast.
+func (l *arrivalLine) decodeLast(slots []measure.Slot) error {
+	in := slotReader{rest: l.Last}
+	for at := uint64(0); len(in.rest) > 0; {
+		at += in.unsigned(math.MaxInt32)
+		good, bad := in.unsigned(measure.SlotNs), in.unsigned(measure.SlotNs)
+		if in.broken || at >= uint64(len(slots)) {
+			return errSlots
+		}
+		s := &slots[at]
+		if good > 0 && s.Good == 0 && s.Own == 0 || bad > 0 && s.Bad == 0 {
+			return errSlots
+		}
+		s.LastGood, s.LastBad = uint32(good), uint32(bad)
 	}
 	return nil
 }

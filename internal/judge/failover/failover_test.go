@@ -368,6 +368,54 @@ func TestStallOfTheGeneratorInAClosedLoad(t *testing.T) {
 	}
 }
 
+// In a closed load without think time all sessions fail within the slot of their last good answers, and none of them
+// asks again before the server is back. The outage is told nevertheless, for all arrivals, for the operation and for
+// the address.
+func TestOutageOfAClosedLoadWithoutPauses(t *testing.T) {
+	account := func(badFirst bool) *record.Failover {
+		run := newRun()
+		run.Operations = run.Operations[:1]
+		const took, away = ms / 4, 260 * ms
+		down := stretch{10*sec + 100_000, 10*sec + 100_000 + away}
+		var all []measure.Sample
+		for session := range 16 {
+			for at := int64(session * 1000); at < 12*sec; at += took {
+				s := measure.Sample{Intended: at, Sent: at, Attempts: 1, End: at + took, Address: session % 2}
+				if s.End > down.fromNs && at < down.toNs {
+					s.Class, s.End = protocol.Timeout, at+deadline
+					at = down.toNs + int64(session*1000) // connected again
+					if badFirst && session > 0 {
+						s.Class, s.End = protocol.OK, s.Intended+ms
+					}
+				}
+				all = append(all, s)
+			}
+		}
+		taker := NewTaker(run)
+		intervals(t, all, 12*sec, nil, func(iv *measure.Interval) error {
+			iv.Kind = measure.KindClosed
+			return taker.Interval(iv)
+		})
+		taker.Fill(run)
+		return run.Failover
+	}
+	f := account(false)
+	addresses := map[string]int{}
+	for _, o := range f.Outages {
+		addresses[o.Scope.Address]++
+		if !near(o.StartNs, 10*sec, 2*measure.SlotNs) || !near(o.EndNs, 10_260*ms, 2*measure.SlotNs) || !o.Ended {
+			t.Errorf("outage %+v, want one from 10 to 10.26 s", o)
+		}
+	}
+	if want := map[string]int{"": 1, "a:1": 1, "b:1": 1}; !reflect.DeepEqual(addresses, want) || f.Outages[0].Bad == 0 {
+		t.Errorf("outages %+v, want %v", f.Outages, want)
+	}
+	// A failure before the last good arrivals of all is none: the others may have nothing to do.
+	if all := ofAll(account(true).Outages); len(all) > 0 {
+		t.Errorf("outages %+v after a good answer", all)
+	}
+}
+
 // Parts of a load that are added up interval by interval have the same account as the whole.
 func TestPartsAddUp(t *testing.T) {
 	h := &history{ratePerS: 3000, endNs: 30 * sec, down: []stretch{{10 * sec, 11_500 * ms}},

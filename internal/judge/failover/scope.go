@@ -30,6 +30,37 @@ type page struct {
 	own     [pageSteps]own
 	bads    []measure.Slot // slots with bad or retried arrivals, in order; their Good is 0
 	thinned bool           // bads was merged into one slot
+	lasts   []last         // of slots before a silence, in order
+}
+
+// last says when the last arrivals of a slot were due; see measure.Slot.
+type last struct {
+	index     int64
+	good, bad uint32
+}
+
+// endsBad reports whether the last arrival of a slot with good and bad ones was bad, and nothing fell due for a while
+// after it.
+func (p *page) endsBad(index int64) bool {
+	at, there := p.lastOf(index)
+	return there && p.lasts[at].bad > p.lasts[at].good
+}
+
+func (p *page) lastOf(index int64) (at int, there bool) {
+	return slices.BinarySearchFunc(p.lasts, index, func(l last, index int64) int { return cmp.Compare(l.index, index) })
+}
+
+// addLast adds what is known of a slot's last arrivals.
+func (p *page) addLast(slot *measure.Slot) {
+	if slot.LastGood == 0 && slot.LastBad == 0 {
+		return
+	}
+	at, there := p.lastOf(slot.Index)
+	if !there {
+		p.lasts = slices.Insert(p.lasts, at, last{index: slot.Index})
+	}
+	l := &p.lasts[at]
+	l.good, l.bad = max(l.good, slot.LastGood), max(l.bad, slot.LastBad)
 }
 
 // own are the arrivals of a step that were late only because of the generator.
@@ -65,6 +96,7 @@ func (s *scope) add(slot *measure.Slot) {
 		s.pages[index] = p
 		s.most = max(s.most, index)
 	}
+	p.addLast(slot)
 	k := slot.Index % pageSlots
 	if slot.Own > 0 {
 		p.own[k/stepSlots].add(slot)
@@ -93,11 +125,15 @@ func (s *scope) add(slot *measure.Slot) {
 	}
 }
 
-// thinOut merges the bad slots of each old page that has no good arrival.
+// thinOut merges the bad slots of each old page that has no good arrival, and forgets last arrivals that were good.
 func (s *scope) thinOut() {
 	for ; s.thin < s.most-wholePages; s.thin++ {
 		p := s.pages[s.thin]
-		if p == nil || p.goods != [pageSteps]uint64{} || len(p.bads) < 2 {
+		if p == nil {
+			continue
+		}
+		p.lasts = slices.DeleteFunc(p.lasts, func(l last) bool { return l.bad <= l.good })
+		if p.goods != [pageSteps]uint64{} || len(p.bads) < 2 {
 			continue
 		}
 		sum := p.bads[0]
@@ -144,7 +180,8 @@ func (s *scope) seenNs(atNs int64) (seen int64) {
 }
 
 // outages returns the maximal stretches of time in which every arrival was bad, if they last at least leastNs. gaps are
-// times without any arrivals due; a gap ends an outage. endNs is the end of the load.
+// times without any arrivals due; a gap ends an outage. endNs is the end of the load. A stretch begins with the slot of
+// its first bad arrival, or, if good ones were due in that slot too, with the next: unless no arrival is due in the next.
 func (s *scope) outages(leastNs, endNs int64, gaps []stretch) (out []record.Outage) {
 	var open *record.Outage
 	lastBad := int64(0) // end of the last bad slot
@@ -169,6 +206,10 @@ func (s *scope) outages(leastNs, endNs int64, gaps []stretch) (out []record.Outa
 			if p.goods[slot/stepSlots]>>(slot%stepSlots)&1 == 1 {
 				if open != nil {
 					end(at, true)
+				}
+				if p.endsBad(index*pageSlots + slot) {
+					open = &record.Outage{Scope: s.Scope, StartNs: at, Bad: uint64(p.bads[next].Bad)}
+					lastBad = at + measure.SlotNs
 				}
 				continue
 			}
