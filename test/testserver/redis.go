@@ -8,8 +8,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
+
+// Servers that tests wait for don't answer yet, and go-redis would log each attempt.
+func init() { logging.Disable() }
 
 // Redis starts a Redis that stores nothing on disk.
 func Redis(t TB, opts ...Option) *Server {

@@ -25,7 +25,7 @@ import (
 	"brunt/internal/protocol/blocking"
 	"brunt/internal/protocol/socket"
 
-	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 // Driver is the protocol "redis". It is immutable and safe for concurrent use.
@@ -36,16 +36,12 @@ var (
 	_ protocol.CodecDriver = (*Driver)(nil)
 )
 
-// New returns the driver. It disables go-redis's logger, which writes to standard error.
+// New returns the driver. It disables go-redis's logger, which writes to standard error; failures are returned as errors
+// as well.
 func New() *Driver {
-	goredis.SetLogger(silence{})
+	logging.Disable()
 	return &Driver{}
 }
-
-// silence is a logger that discards messages; failures are returned as errors as well.
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}
 
 // Name returns "redis".
 func (*Driver) Name() string { return "redis" }
