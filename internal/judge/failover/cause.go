@@ -47,7 +47,7 @@ func (a *account) findCauses() {
 	for _, x := range all {
 		o := &a.outages[x.scope][x.outage]
 		c := a.causeOf(&o.Scope, o.StartNs, a.t.scopes[x.scope].seenNs(o.StartNs))
-		if c == nil && a.closed && a.stood(o.StartNs, o.EndNs) >= (o.EndNs-o.StartNs)/2 {
+		if c == nil && a.isStall(a.t.scopes[x.scope], o) {
 			continue // see listStalls
 		}
 		if c == nil {
@@ -56,6 +56,18 @@ func (a *account) findCauses() {
 		a.owners[x.scope][x.outage] = c
 		o.Fault, o.Number = c.Fault, c.Number
 	}
+}
+
+// isStall reports whether an outage that no fault explains is a stall of the generator: it stood still for at least half
+// of the time, and in an open load, where arrivals fall due all the same, each was answered in the end. The lateness of
+// those that waited for the generator's backlog isn't told apart from the server's everywhere.
+func (a *account) isStall(s *scope, o *record.Outage) bool {
+	if a.stood(o.StartNs, o.EndNs) < (o.EndNs-o.StartNs)/2 {
+		return false
+	}
+	waited := true
+	s.bads(o.StartNs, o.EndNs, func(slot *measure.Slot) { waited = waited && slot.Waited == slot.Bad })
+	return waited || a.closed
 }
 
 // addFault adds the incident of a fault, and one of its healing if that disturbs the load after it had recovered.

@@ -227,8 +227,7 @@ func (a *account) listOutages() {
 	}
 }
 
-// listStalls moves the outages that are stalls of the generator to those: nothing else explains them, and the generator
-// stood still for most of their time. In open loads each arrival shows whose lateness it is.
+// listStalls moves the outages that are stalls of the generator to those; see isStall.
 func (a *account) listStalls() {
 	f := a.settings
 	for i := range a.outages {
@@ -254,20 +253,23 @@ func (a *account) still(fromNs, toNs, lengthNs int64) bool {
 	half := cmp.Or(lengthNs, 2*(toNs-fromNs)) / 2
 	for i := range a.t.spans {
 		s := &a.t.spans[i]
-		if s.toNs <= fromNs || s.fromNs >= toNs {
-			continue
-		}
-		if max(s.stoodNs, s.lagNs) >= a.settings.DeadlineNs || s.lagNs >= max(half, a.settings.DeadlineNs/2) {
+		late := s.toNs > fromNs && s.fromNs < toNs && (s.lagNs >= a.settings.DeadlineNs ||
+			s.lagNs >= max(half, a.settings.DeadlineNs/2))
+		if late || s.stoodIn(fromNs, toNs) && s.stoodNs >= a.settings.DeadlineNs {
 			return true
 		}
 	}
 	return lengthNs > 0 && a.stood(fromNs, toNs) >= half
 }
 
+// stoodIn reports whether the generator may have been stopped between two times. A stop is noticed once it is over, which
+// can be in the next interval.
+func (s *span) stoodIn(fromNs, toNs int64) bool { return s.toNs > fromNs && s.fromNs-s.stoodNs < toNs }
+
 // stood returns how long the generator was stopped in the intervals between two times.
 func (a *account) stood(fromNs, toNs int64) (ns int64) {
 	for i := range a.t.spans {
-		if s := &a.t.spans[i]; s.toNs > fromNs && s.fromNs < toNs {
+		if s := &a.t.spans[i]; s.stoodIn(fromNs, toNs) {
 			ns += s.stoodNs
 		}
 	}

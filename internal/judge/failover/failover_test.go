@@ -338,13 +338,14 @@ func TestStallOfTheGenerator(t *testing.T) {
 
 // In closed loads, nothing is due while the generator stands still; the requests in flight are late.
 func TestStallOfTheGeneratorInAClosedLoad(t *testing.T) {
-	account := func(stoodNs int64) *record.Failover {
+	const begun = 10_649 * ms
+	account := func(stoodNs, told int64) *record.Failover {
 		run := newRun()
 		taker := NewTaker(run)
 		var all []measure.Sample
 		for at := int64(0); at < 30*sec; at += 1 * ms {
 			s := measure.Sample{Address: int(at/ms) % 2, Intended: at, Sent: at, Attempts: 1, End: at + ms}
-			if at == 10*sec {
+			if at == begun {
 				at += 350 * ms
 				s.End = at
 			}
@@ -352,7 +353,7 @@ func TestStallOfTheGeneratorInAClosedLoad(t *testing.T) {
 		}
 		intervals(t, all, 30*sec, nil, func(iv *measure.Interval) error {
 			iv.Kind = measure.KindClosed
-			if iv.StartNs == 10*sec {
+			if iv.StartNs == told {
 				iv.Health.HeldNs = stoodNs
 			}
 			return taker.Interval(iv)
@@ -360,11 +361,37 @@ func TestStallOfTheGeneratorInAClosedLoad(t *testing.T) {
 		taker.Fill(run)
 		return run.Failover
 	}
-	if f := account(340 * ms); len(f.Outages) > 0 || len(f.Incidents) > 0 || len(f.Stalls) != 1 {
-		t.Errorf("%+v", f)
+	for _, told := range []int64{10 * sec, 11 * sec} { // it ended at the end of the interval before
+		if f := account(340*ms, told); len(f.Outages) > 0 || len(f.Incidents) > 0 || len(f.Stalls) != 1 {
+			t.Errorf("%+v", f)
+		}
 	}
-	if f := account(0); len(ofAll(f.Outages)) != 1 || len(f.Stalls) > 0 {
+	if f := account(0, 0); len(ofAll(f.Outages)) != 1 || len(f.Stalls) > 0 {
 		t.Errorf("of the server: %+v", f)
+	}
+}
+
+// In an open load, arrivals that waited for the backlog of a stall can look like the server's. If each was answered, they
+// are the generator's; if some failed, or the generator ran, they are the server's.
+func TestBacklogOfAStall(t *testing.T) {
+	for _, c := range []struct {
+		heldNs   int64
+		answered bool
+		stalls   int
+	}{{340 * ms, true, 1}, {340 * ms, false, 0}, {100 * ms, true, 0}} {
+		h := &history{ratePerS: 1000, endNs: 30 * sec, down: []stretch{{10 * sec, 10_350 * ms}}, queue: c.answered}
+		run := newRun()
+		taker := NewTaker(run)
+		intervals(t, h.samples(), h.endNs, nil, func(iv *measure.Interval) error {
+			if iv.StartNs == 10*sec {
+				iv.Health.HeldNs = c.heldNs
+			}
+			return taker.Interval(iv)
+		})
+		taker.Fill(run)
+		if f := run.Failover; len(f.Stalls) != c.stalls || len(ofAll(f.Outages)) != 1-c.stalls {
+			t.Errorf("%+v: stalls %+v, outages %+v", c, f.Stalls, f.Outages)
+		}
 	}
 }
 
