@@ -1,3 +1,5 @@
+// Package clusters_test compares the account of outages with an independent observer, on clusters whose leaders are
+// killed and stopped.
 package clusters_test
 
 import (
