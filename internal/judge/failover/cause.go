@@ -46,7 +46,7 @@ func (a *account) findCauses() {
 	})
 	for _, x := range all {
 		o := &a.outages[x.scope][x.outage]
-		c := a.causeOf(&o.Scope, o.StartNs, a.t.scopes[x.scope].seenNs(o.StartNs))
+		c := a.causeOf(&o.Scope, o.StartNs, a.t.scopes[x.scope].seenNs(o.StartNs), true)
 		if c == nil && a.isStall(a.t.scopes[x.scope], o) {
 			continue // see listStalls
 		}
@@ -128,12 +128,13 @@ func (a *account) follow(c *cause, limitNs int64) *cause {
 // causeOf returns the incident to which an arrival belongs that was due at a time, and was found to be bad at another
 // time; nil if none explains it. It is the latest that had begun, or that began while the arrival was in flight.
 // But an earlier fault that is still in effect at the arrival's own address comes before a later one elsewhere.
-func (a *account) causeOf(s *record.Scope, atNs, seenNs int64) (latest *cause) {
+// outage says that an outage begins with the arrival.
+func (a *account) causeOf(s *record.Scope, atNs, seenNs int64, outage bool) (latest *cause) {
 	for i, c := range slices.Backward(a.causes) {
 		own := s.Address != "" && slices.Contains(c.addresses, s.Address)
 		switch {
 		case atNs < c.BeginNs:
-			if seenNs < c.BeginNs || c.BeginNs-atNs > a.inFlight(i, atNs) {
+			if seenNs < c.BeginNs || c.BeginNs-atNs > a.inFlight(i, atNs, s.Address, outage) {
 				continue
 			}
 		case atNs >= c.EndNs && !(own && atNs < c.overNs):
@@ -147,14 +148,34 @@ func (a *account) causeOf(s *record.Scope, atNs, seenNs int64) (latest *cause) {
 	return latest
 }
 
-// inFlight returns for how long before the i-th incident an arrival can have been due that the incident made bad. That
-// is the deadline; but while an earlier incident lasts it is the time that answers took before.
-func (a *account) inFlight(i int, atNs int64) int64 {
+// inFlight returns for how long before the i-th incident an arrival at an address can have been due that the incident
+// made bad. That is the deadline; but while an earlier incident lasts, it is the time that answers took before, and by
+// which the generator sent late. The deadline also holds if the earlier incident was done to other addresses, or if an
+// outage begins that is nearer to the i-th incident's beginning: the arrivals before it show that the earlier one's
+// effect was no outage.
+func (a *account) inFlight(i int, atNs int64, address string, outage bool) int64 {
 	if i == 0 || a.causes[i-1].EndNs <= atNs {
 		return a.settings.DeadlineNs
 	}
+	c, before := a.causes[i], a.causes[i-1]
+	elsewhere := len(before.addresses) > 0 && !slices.Contains(before.addresses, address)
+	if elsewhere && slices.Contains(c.addresses, address) || outage && c.BeginNs-atNs < atNs-before.BeginNs {
+		return a.settings.DeadlineNs
+	}
 	const leastSlots = 4
-	return min(a.settings.DeadlineNs, max(tailFactor*int64(a.causes[i].Baseline.P99Ns), leastSlots*measure.SlotNs))
+	usual := max(tailFactor*int64(c.Baseline.P99Ns), leastSlots*measure.SlotNs)
+	return min(a.settings.DeadlineNs, usual+a.lag(atNs, c.BeginNs+a.settings.DeadlineNs))
+}
+
+// lag returns by how much the generator itself was late at most, in the intervals that overlap a time. Those of an
+// arrival and of its lag are that of its end.
+func (a *account) lag(fromNs, toNs int64) (ns int64) {
+	for i := range a.t.spans {
+		if s := &a.t.spans[i]; s.toNs > fromNs && s.fromNs <= toNs {
+			ns = max(ns, s.lagNs)
+		}
+	}
+	return ns
 }
 
 // addHarm gives each bad arrival to an incident, and adds up the harm that each did, per scope.
@@ -177,7 +198,7 @@ func (a *account) addHarm() {
 			if inside {
 				c = a.owners[i][next]
 			} else {
-				c = a.causeOf(&s.Scope, at, slot.SeenNs)
+				c = a.causeOf(&s.Scope, at, slot.SeenNs, false)
 			}
 			if c != nil {
 				c.harms[i].add(slot, inside)

@@ -55,6 +55,10 @@ func TestOutagesOfFaults(t *testing.T) {
 		"an outage that lasts into the next fault": {&history{down: []stretch{{10 * sec, 12 * sec}}},
 			[]record.Fault{fault("first", 1, 9_998, 11_000), fault("second", 1, 11_000, 11_500)},
 			[]want{{"first", 1, 2000}, {"second", 1, 0}}},
+		"a stop while the generator is late": {&history{slow: []stretch{{10 * sec, 13 * sec}},
+			stalled: []stretch{{12_950 * ms, 13 * sec}}, down: []stretch{{12_950 * ms, 14 * sec}}},
+			[]record.Fault{fault("slow", 1, 10_000, 13_000), fault("stop", 1, 12_999, 14_000)},
+			[]want{{"slow", 1, 0}, {"stop", 1, 1050}}},
 		"a command that takes long": {&history{down: []stretch{{10_100 * ms, 13 * sec}}},
 			[]record.Fault{{Name: "restart", Number: 1, BeginNs: 10 * sec, DoneNs: 16_700 * ms}},
 			[]want{{"restart", 1, 2900}}},
@@ -69,6 +73,44 @@ func TestOutagesOfFaults(t *testing.T) {
 			}
 			if err := addsUp(f); err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// An arrival that was in flight when a fault began at its address belongs to that fault, although another one lasts
+// elsewhere.
+func TestCauseOfArrivalsInFlight(t *testing.T) {
+	one := &cause{Incident: record.Incident{Fault: "one", BeginNs: 10 * sec, EndNs: 13 * sec}, overNs: 15 * sec}
+	two := &cause{Incident: record.Incident{Fault: "two", BeginNs: 13 * sec, EndNs: 15 * sec}, overNs: 15 * sec,
+		addresses: []string{"b:1"}}
+	for name, row := range map[string]struct {
+		address  string
+		of       []string // addresses of the first fault
+		lagNs    int64
+		at, seen int64 // ms
+		outage   bool
+		want     string
+	}{
+		"at the second one's address":          {"b:1", []string{"a:1"}, 0, 12_950, 13_020, false, "two"},
+		"at the first one's address":           {"a:1", []string{"a:1"}, 0, 12_950, 13_020, false, "one"},
+		"found to be bad before":               {"b:1", []string{"a:1"}, 0, 12_950, 12_990, false, "one"},
+		"the first one's address isn't known":  {"b:1", nil, 0, 12_950, 13_020, false, "one"},
+		"due much earlier":                     {"b:1", []string{"a:1"}, 0, 12_850, 13_020, false, "one"},
+		"of all arrivals":                      {"", []string{"a:1"}, 0, 12_950, 13_020, false, "one"},
+		"of all arrivals, just before":         {"", []string{"a:1"}, 0, 12_995, 13_020, false, "two"},
+		"of all arrivals, sent late":           {"", []string{"a:1"}, 45 * ms, 12_950, 13_020, false, "two"},
+		"an outage just before the second one": {"", []string{"a:1"}, 0, 12_950, 13_020, true, "two"},
+		"an outage just after the first one":   {"", []string{"a:1"}, 0, 10_010, 13_020, true, "one"},
+		"an outage that was found before":      {"", []string{"a:1"}, 0, 12_950, 12_990, true, "one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one.addresses = row.of
+			a := account{t: &Taker{spans: []span{{stretch: stretch{12 * sec, 13 * sec}, lagNs: row.lagNs}}},
+				settings: &record.Failover{DeadlineNs: deadline}, causes: []*cause{one, two}}
+			c := a.causeOf(&record.Scope{Address: row.address}, row.at*ms, row.seen*ms, row.outage)
+			if c == nil || c.Fault != row.want {
+				t.Errorf("it belongs to %+v, want %s", c, row.want)
 			}
 		})
 	}
