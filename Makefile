@@ -157,6 +157,7 @@ k6-examples: bin/examples ## k6's own examples under k6 and brunt: the table in 
 	./bin/examples -write
 
 test-clusters: ## outages and losses that brunt reports, compared with other clients'; on a quiet machine, 15 minutes; WRITE=1
+	$(GO) test -count=1 -run TestOutagesOfCloseFaults ./test/acceptance -quiet
 	$(GO) test -count=1 -timeout 60m -v ./test/acceptance/clusters $(if $(WRITE),-write) $(CLUSTERS)
 
 kubernetes: ## the control plane of Kubernetes that test-kubernetes runs; ten minutes the first time

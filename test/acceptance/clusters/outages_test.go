@@ -166,8 +166,8 @@ func (c *cluster) measure(t *testing.T) outage {
 	checkIncidents(t, recordtest.Open(t, bundle).Run)
 	reported := shell.Outages(t, bundle)[record.Scope{}]
 	t.Logf("reported %v, observed %v", reported, observed)
-	if len(reported) != len(observed.All) {
-		t.Logf("%d outages are reported, and the observer had %d", len(reported), len(observed.All))
+	for _, err := range observer.Agree(reported, observed.All, outagesLeast, agreement(longest(observed.All))) {
+		t.Log(err)
 	}
 	return outage{longest(reported), longest(observed.All)}
 }
