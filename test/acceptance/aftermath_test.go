@@ -82,8 +82,8 @@ faults:
   - {name: rogue, at: 100ms, http: {inject: {path: /rogue, origin: "http://%[2]s"}, timeout: 10m}}
 `
 
-// ended reports whether a load with faults ran to its end. On a busy machine it may not be as fast after them as before,
-// which is no recovery.
+// ended reports whether a load with faults ran to its end. On a busy machine it may not be as fast after them as
+// before, which is no recovery.
 func ended(code int) bool { return judged(code) || code == 99 }
 
 // readings waits until a bundle contains n readings after faults.
