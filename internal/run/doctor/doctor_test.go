@@ -2,8 +2,8 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -263,7 +263,7 @@ load: [{closed: {duration: 1s}}]`)
 	}
 	// What isn't tried is compiled as a run would: this one refuses transactions.
 	all = examine(t, `target: {protocol: iproto, addresses: ["`+s.Addr+`"], user: guest}`, `
-transactions: [{name: two, weight: 1, statements: [{eval: "return 1"}, {eval: "return 2"}]}]
+transactions: [{name: two, weight: 1, atomic: true, statements: [{eval: "return 1"}, {eval: "return 2"}]}]
 load: [{closed: {duration: 1s}}]`)
 	if Worst(all) != Problem || !strings.Contains(fmt.Sprint(all), "no transactions") {
 		t.Errorf("a transaction: %+v", all)
