@@ -186,8 +186,14 @@ func (t *Target) apply(p *plan.Plan, stdin io.Reader, stderr io.Writer) error {
 // them.
 func (t *Target) forget(p *plan.Plan) {
 	given := map[string]bool{
-		"addresses": t.Given("addr"), "protocol": t.Given("proto"), "user": t.Given("user"), "database": t.Given("database"),
-		"options": len(t.Options) > 0, "tls": t.TLS != (plan.TLS{}), "resolve": len(t.Way.Resolve) > 0, "via": t.Way.Via != "",
+		"addresses": t.Given("addr"),
+		"protocol":  t.Given("proto"),
+		"user":      t.Given("user"),
+		"database":  t.Given("database"),
+		"options":   len(t.Options) > 0,
+		"tls":       t.TLS != (plan.TLS{}),
+		"resolve":   len(t.Way.Resolve) > 0,
+		"via":       t.Way.Via != "",
 	}
 	for key, replaced := range given {
 		if replaced {
