@@ -123,7 +123,9 @@ func TestAnswersBelongToThePhaseOfTheirArrivals(t *testing.T) {
 func phasesOf(n int) *plan.Plan {
 	p := single()
 	p.Settings = plan.Settings{Interval: 4 * time.Second}.WithDefaults()
-	for _, phase := range []plan.Phase{{Name: "first", Duration: 500 * time.Millisecond}, {Name: "next", Duration: time.Hour}} {
+	for _, phase := range []plan.Phase{
+		{Name: "first", Duration: 500 * time.Millisecond}, {Name: "next", Duration: time.Hour},
+	} {
 		phase.Kind, phase.RateFrom, phase.RateTo = plan.Open, 2*float64(n), 2*float64(n)
 		p.Load = append(p.Load, phase)
 	}
