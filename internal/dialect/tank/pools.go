@@ -62,15 +62,11 @@ func (c *Config) pools(n *yaml.Node) {
 	if len(all) == 0 {
 		c.fault(n, "pandora has no pools")
 	}
-	for i, pool := range all {
+	for _, pool := range all {
 		p := c.object(pool, "a pool", "id", "gun", "ammo", "result", "rps", "startup",
 			"rps-per-instance", "discard_overflow")
 		if p == nil {
 			continue
-		}
-		if i > 0 {
-			c.fault(pool, "several pools send at once; brunt sends one: keep one of them, or start brunt for each")
-			return
 		}
 		c.pool(p)
 	}
@@ -137,7 +133,7 @@ var guns = []string{"http", "http2", "http/scenario"}
 
 // pool reads a pool.
 func (c *Config) pool(p *object) {
-	s := &stream{generator: "pandora", timeoutMs: mostTimeout, connectMs: 3000,
+	s := &stream{node: p.node, generator: "pandora", timeoutMs: mostTimeout, connectMs: 3000,
 		options: map[string]string{"good": "200-399", "parts": "on"}}
 	g := c.object(p.get("gun"), "gun")
 	a := c.object(p.get("ammo"), "ammo")
