@@ -16,11 +16,12 @@ import (
 // shot is a request of a list.
 type shot struct {
 	tag    string
-	tagged bool      // the list gives the tag
-	raw    []byte    // as it is sent, in HTTP/1
-	web    *webEntry // instead of raw
-	stream int       // that sends it
-	origin string    // scheme://host:port if streams have different addresses
+	tagged bool       // the list gives the tag
+	raw    []byte     // as it is sent, in HTTP/1
+	web    *webEntry  // instead of raw
+	call   *callEntry // likewise
+	stream int        // that sends it
+	origin string     // scheme://host:port if streams have different addresses
 }
 
 // webEntry is a request of which brunt writes the head.
@@ -513,19 +514,21 @@ func stpd(name string, text []byte) (a *ammo, timesMs []int64, err error) {
 
 // jsonEntry is a line of a list in JSON.
 type jsonEntry struct {
-	N      int       `json:"n"` // position in the list
-	Tag    string    `json:"tag,omitempty"`
-	Tagged bool      `json:"tagged,omitempty"`
-	Raw    string    `json:"raw,omitempty"`
-	Raw64  []byte    `json:"raw64,omitempty"`
-	Web    *webEntry `json:"web,omitempty"`
-	Stream int       `json:"stream,omitempty"`
-	Origin string    `json:"origin,omitempty"`
+	N      int        `json:"n"` // position in the list
+	Tag    string     `json:"tag,omitempty"`
+	Tagged bool       `json:"tagged,omitempty"`
+	Raw    string     `json:"raw,omitempty"`
+	Raw64  []byte     `json:"raw64,omitempty"`
+	Web    *webEntry  `json:"web,omitempty"`
+	Call   *callEntry `json:"call,omitempty"`
+	Stream int        `json:"stream,omitempty"`
+	Origin string     `json:"origin,omitempty"`
 }
 
 // encode returns a line of an operation's text, without secrets.
 func (sh *shot) encode(n int, v *veil) string {
-	e := jsonEntry{N: n, Tag: sh.tag, Tagged: sh.tagged, Web: v.web(sh.web), Stream: sh.stream, Origin: sh.origin}
+	e := jsonEntry{N: n, Tag: sh.tag, Tagged: sh.tagged, Web: v.web(sh.web), Call: v.call(sh.call),
+		Stream: sh.stream, Origin: sh.origin}
 	raw := v.raw(sh.raw)
 	if text := string(raw); strings.ToValidUTF8(text, "") == text {
 		e.Raw = text

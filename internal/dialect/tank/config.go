@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/base/lazyregexp"
+	"brunt/internal/dialect/calls"
 	"brunt/internal/plan"
 )
 
@@ -34,6 +35,7 @@ type stream struct {
 	node      *yaml.Node
 	generator string // "phantom", "pandora" or "bfg"
 	address   string
+	calls     *calls.Server // nil: HTTP
 	tls       tlsConfig
 	list      *ammo // nil: scenarios
 	tags      tagging
@@ -231,7 +233,7 @@ func (c *Config) addOption(option string) {
 		}
 		value = list(items)
 	case section == "autostop" && name == "autostop":
-		value = list(calls(text))
+		value = list(splitCalls(text))
 	case slices.Contains(lists, section+"."+name):
 		value = list(strings.Fields(text))
 	}
@@ -242,8 +244,8 @@ func (c *Config) addOption(option string) {
 	c.root = merge(c.root, mapping(scalar(section), value), 0)
 }
 
-// calls splits "time(1s,5s) net(xx,1,1)".
-func calls(text string) (all []string) {
+// splitCalls splits "time(1s,5s) net(xx,1,1)".
+func splitCalls(text string) (all []string) {
 	for part := range strings.SplitSeq(text, ")") {
 		if part = strings.TrimSpace(part); part != "" {
 			all = append(all, part+")")

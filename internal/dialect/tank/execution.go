@@ -222,6 +222,12 @@ func (e *execution) timed(t workload.Timing) {
 	}
 	s := sample{sent: e.clock(t.EndNs).Add(time.Duration(sent)), tag: e.tag(t.Index), real: max(t.EndNs-sent, 0) / 1000,
 		out: int64(e.program.Size(t.Index)), in: t.Facts.BytesIn, net: netCode(t.Class)}
+	if e.config.streams[0].calls != nil {
+		// Pandora's gun reports the status and the whole time, and no error numbers.
+		s.in, s.net, s.proto = 0, noError, callStatus(t.Class, t.Code)
+		e.add(&s)
+		return
+	}
 	if s.net == noError {
 		s.proto = t.Facts.Status
 	}

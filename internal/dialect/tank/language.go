@@ -106,8 +106,8 @@ func (p *Program) compileList(s *script.Source) error {
 			if err := json.Unmarshal([]byte(text), &e); err != nil {
 				return &script.Error{Operation: op, Line: line, Text: "isn't a request in JSON: " + err.Error()}
 			}
-			sh := shot{tag: e.Tag, tagged: e.Tagged, raw: []byte(unveil(e.Raw)), web: e.Web, stream: e.Stream,
-				origin: e.Origin}
+			sh := shot{tag: e.Tag, tagged: e.Tagged, raw: []byte(unveil(e.Raw)), web: e.Web, call: e.Call,
+				stream: e.Stream, origin: e.Origin}
 			if e.Origin != "" {
 				p.requests[op][0] = rawElsewhere(s.Operations[op].Name)
 			}
@@ -121,8 +121,12 @@ func (p *Program) compileList(s *script.Source) error {
 				one.web = len(p.requests[op])
 				p.requests[op] = append(p.requests[op], e.Web.request())
 				p.requests[op][one.web].Web.Origin = e.Origin
+			case e.Call != nil:
+				e.Call.unveiled(unveil)
+				one.web = len(p.requests[op])
+				p.requests[op] = append(p.requests[op], e.Call.request())
 			case len(sh.raw) == 0:
-				return &script.Error{Operation: op, Line: line, Text: "has neither raw nor web"}
+				return &script.Error{Operation: op, Line: line, Text: "has none of raw, web and call"}
 			default:
 				raws++
 			}
@@ -304,10 +308,10 @@ func (s *session) Again() script.Step {
 	at := p.ammo.at(s.index)
 	sh := &p.ammo.shots[at]
 	step := script.Step{Move: script.Send, Request: p.webs[at], Last: true}
-	if sh.web == nil {
+	if len(sh.raw) > 0 {
 		step.Args = s.text(sh.raw)
 	}
-	if sh.web == nil && sh.origin != "" {
+	if len(sh.raw) > 0 && sh.origin != "" {
 		v := &s.args[0]
 		v.Kind, v.B = gen.String, append(v.B[:0], sh.origin...)
 		step.Args = s.args[:]

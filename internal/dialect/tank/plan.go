@@ -54,6 +54,10 @@ func (c *Config) Plan() (*plan.Plan, error) {
 // target returns a plan with the stream's target.
 func (s *stream) target() *plan.Plan {
 	p := &plan.Plan{Name: "tank-" + s.address}
+	if s.calls != nil {
+		p.Target = s.calls.Target()
+		return p
+	}
 	p.Target = plan.Target{Protocol: "http", Addresses: []string{s.address}, Options: s.options}
 	if s.tls.on {
 		p.Target.Protocol = "https"

@@ -21,6 +21,9 @@ func (c *Config) checkTogether() {
 	first := c.streams[0]
 	for _, s := range c.streams {
 		switch {
+		case s.calls != nil && first.calls == nil || s.calls == nil && first.calls != nil,
+			s.calls != nil && s.address != first.address:
+			c.fault(s.node, "several streams send at once, and not all of them send gRPC to one address; start brunt for each")
 		case s.play != nil:
 			c.fault(s.node, "several pools send at once, and this one plays scenarios; start brunt for each")
 		case s.load.kind == "instances" || s.load.kind == "stpd_file" || s.load.closed != nil:

@@ -120,6 +120,10 @@ func (c *Config) spread(manual bool) error {
 	}
 	c.note("--workers: there is no %s, which has single requests; the record has the figures of all workers", c.phout)
 	for _, rule := range c.autostop {
+		_, coded := rule.(interface{ coarse() error })
+		if c.streams[0].calls != nil && coded {
+			return fmt.Errorf("autostop %s: with --workers, the statuses of gRPC aren't known; use --threshold", rule.source())
+		}
 		if c.streams[0].play != nil && rule.kind() != "limit" {
 			return fmt.Errorf("autostop %s: with --workers, the single requests of scenarios aren't known; use --threshold",
 				rule.source())

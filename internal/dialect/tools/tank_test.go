@@ -12,7 +12,10 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/grpc/metadata"
+
 	"brunt/test/shell"
+	"brunt/test/testserver/grpcserver"
 )
 
 // tanked is a server that keeps its requests, and fails those below /bad.
@@ -223,5 +226,42 @@ autostop: {autostop: ["http(5xx, 60%, 1s)", "http(5xx, 90%, 1s, _good)", "http(5
 	}
 	if _, err := os.Stat(filepath.Join(artifacts, "phout.log")); err == nil {
 		t.Error("there is a phout, whose requests aren't known")
+	}
+}
+
+// Calls of gRPC have their statuses as those of HTTP, and no error numbers.
+func TestTankSendsCalls(t *testing.T) {
+	var mu sync.Mutex
+	kinds := 0
+	server := grpcserver.Start(t, grpcserver.Reflection("v1"), grpcserver.Seen(func(md metadata.MD) {
+		mu.Lock()
+		defer mu.Unlock()
+		kinds += len(md.Get("kind"))
+	}))
+	list := shell.List(t, `{"tag": "say", "call": "brunt.test.Echo.Say", "metadata": {"Kind": "a"}, "payload": {"text": "a$"}}`,
+		`{"tag": "gone", "call": "brunt.test.Echo.End", "payload": {"code": 5, "text": "gone"}}`,
+		`{"tag": "denied", "call": "brunt.test.Echo.End", "payload": {"code": 16}}`)
+	s := newTanked(t)
+	o, phout := s.tank(t, `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: grpc, target: "`+server.Addr+`", timeout: 5s}
+        ammo: {type: grpc/json, file: `+list+`, passes: 2}
+        rps: {type: unlimited, duration: 10m}
+        startup: {type: once, times: 1}
+`, "--threshold", "errors <= 100%")
+	if o.Code != 0 {
+		t.Errorf("exit %d", o.Code)
+	}
+	if got := column(t, phout, 1); got != "say gone denied say gone denied" {
+		t.Errorf("tags %s", got)
+	}
+	if got := column(t, phout, 11) + " net " + column(t, phout, 10); got != "200 404 401 200 404 401 net 0 0 0 0 0 0" {
+		t.Errorf("codes %s", got)
+	}
+	if kinds != 2 {
+		t.Errorf("%d calls with the metadata kind, want 2", kinds)
 	}
 }
