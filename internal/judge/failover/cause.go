@@ -255,6 +255,7 @@ func (a *account) conclude(c *cause) {
 		}
 		c.Affected = c.Affected || h.Outages > 0 || h.BrownOutNs > 0 || h.Bad > 0 && c.Baseline.GoodShare == 1
 	}
+	c.Affected = c.Affected || c.Never // by its throughput or its response times, which never were as before
 	all := &c.harms[0]
 	c.FirstAffectedNs, c.NoticedNs = all.firstNs, all.seenNs
 	if all.seenNs == 0 {
