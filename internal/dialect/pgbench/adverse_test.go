@@ -207,37 +207,57 @@ func TestTimesOfCommands(t *testing.T) {
 	}
 }
 
-// TestConverted compares what a command line and its plan change: with one seed, the same rows.
+// TestConverted compares what a command line and its plan change: with one seed, the same rows, whatever the scale of the
+// server's tables is.
 func TestConverted(t *testing.T) {
 	s := environment(t)
-	history := func(run func()) string {
-		if a := ours(newest, "-i", "-q"); a.code != 0 {
-			t.Fatalf("%+v", a)
+	for _, scale := range []string{"1", "3"} {
+		history := func(run func()) string {
+			if a := ours(newest, "-i", "-q", "-s", scale); a.code != 0 {
+				t.Fatalf("%+v", a)
+			}
+			run()
+			return s.Psql(t, "SELECT tid, bid, aid, delta FROM pgbench_history ORDER BY 1, 2, 3, 4")
 		}
-		run()
-		return s.Psql(t, "SELECT tid, bid, aid, delta FROM pgbench_history ORDER BY 1, 2, 3, 4")
+		line := []string{"-n", "-c", "2", "-t", "20", "--random-seed=9", "-M", "prepared"}
+		want := history(func() { ours(newest, line...) })
+		text, _ := convert(t, line)
+		p, err := planfile.Read("plan.yml", []byte(text))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		var out, errs bytes.Buffer
+		env := &command.Env{In: strings.NewReader(""), Out: &out, Err: &errs, Version: "test"}
+		got := history(func() {
+			l := &loadtest.Test{Plan: p, Record: loadtest.Record{None: true}, Quiet: true, Process: env.Process(),
+				Hooks: (&loadtest.Report{}).Hooks, Options: runner.Options{NoSetup: true}}
+			if err := l.Perform(&out, &errs); exitcode.Of(err) != 0 && exitcode.Of(err) != exitcode.Invalid {
+				t.Errorf("%v\n%s%s", err, out.String(), errs.String())
+			}
+		})
+		if got != want || strings.Count(want, "\n") != 39 {
+			t.Errorf("scale %s: the plan has made\n%s\nand the command\n%s\nby\n%s", scale, got, want, text)
+		}
 	}
-	line := []string{"-n", "-c", "2", "-t", "20", "--random-seed=9", "-M", "prepared"}
-	want := history(func() { ours(newest, line...) })
-	var plan, out, errs bytes.Buffer
-	env := &command.Env{In: strings.NewReader(""), Out: &plan, Err: &errs, Version: "test", PlanOnly: true,
+	// The tables' scale counts, as in pgbench, and -s only if they can't be asked.
+	if text, said := convert(t, []string{"-s", "7"}); !strings.Contains(text, `scale: "3"`) ||
+		!strings.Contains(said, "scale option ignored, using count from pgbench_branches table (3)") {
+		t.Errorf("-s 7 of tables of scale 3: %s\n%s", said, text)
+	}
+	text, _ := convert(t, []string{"-s", "7", "-h", "127.0.0.1", "-p", "1"})
+	if !strings.Contains(text, `scale: "7"`) || !strings.Contains(text, "the plan has 7, see scripts.options.scale") {
+		t.Errorf("-s 7 without a server: %s", text)
+	}
+}
+
+// convert returns the plan of a command line, and what was said on standard error.
+func convert(t *testing.T, line []string) (plan, said string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	env := &command.Env{In: strings.NewReader(""), Out: &out, Err: &errs, Version: "test", PlanOnly: true,
 		Args: append([]string{"brunt", "pgbench"}, line...)}
 	if err := execute(env, line); err != nil {
 		t.Fatal(err, errs.String())
 	}
-	p, err := planfile.Read("plan.yml", plan.Bytes())
-	if err != nil {
-		t.Fatalf("%v\n%s", err, plan.String())
-	}
-	got := history(func() {
-		env.PlanOnly = false
-		l := &loadtest.Test{Plan: p, Record: loadtest.Record{None: true}, Quiet: true, Process: env.Process(),
-			Hooks: (&loadtest.Report{}).Hooks, Options: runner.Options{NoSetup: true}}
-		if err := l.Perform(&out, &errs); exitcode.Of(err) != 0 && exitcode.Of(err) != exitcode.Invalid {
-			t.Errorf("%v\n%s%s", err, out.String(), errs.String())
-		}
-	})
-	if got != want || strings.Count(want, "\n") != 39 {
-		t.Errorf("the plan has made\n%s\nand the command\n%s\nby\n%s", got, want, plan.String())
-	}
+	return out.String(), errs.String()
 }

@@ -101,7 +101,11 @@ func run(s *command.Env, o *Options, workers *command.WorkerFlags) error {
 		return fault("brunt convert: -i makes tables and sends no load")
 	}
 	e := &execution{o: o, replacing: s.Program != "", far: workers.Workers.Number > 0}
-	if !s.PlanOnly && !workers.Workers.Cluster.Print {
+	beyond := o.beyond()
+	switch {
+	case s.PlanOnly:
+		beyond = append(beyond, o.askScale(s, p)...)
+	case !workers.Workers.Cluster.Print:
 		if p, err = o.prepare(s, e, p); err != nil || o.Initialize {
 			return err
 		}
@@ -116,7 +120,7 @@ func run(s *command.Env, o *Options, workers *command.WorkerFlags) error {
 		Record:  loadtest.Record{Root: o.Ours.Results, Dir: o.Ours.Bundle, None: o.Ours.NoRecord, Upload: o.Ours.Upload},
 		Live: loadtest.Live{MetricsAddr: o.Ours.MetricsAddr, Destinations: o.Ours.Exports, Watched: o.Ours.Watched,
 			Inspected: o.Ours.Inspected, Page: o.Ours.Page},
-		Quiet: true, Hooks: e.hooks, Ending: func(end func()) { e.end = end }, Beyond: o.beyond(),
+		Quiet: true, Hooks: e.hooks, Ending: func(end func()) { e.end = end }, Beyond: beyond,
 	}
 	err = l.Perform(s.Out, s.Err)
 	if c, ok := errors.AsType[*exitcode.Error](err); ok && e.replacing && c.Err != nil {
@@ -196,14 +200,40 @@ func unconnected(p *plan.Plan, err error) string {
 	return text + reason
 }
 
+// scaleWithin is the time for asking a server for the scale of a plan that isn't sent.
+const scaleWithin = 5 * time.Second
+
+// askScale gives the plan of built-in scripts the scale of the server's tables, as the load has it whatever -s says. If
+// the server doesn't say, it returns what the plan has instead.
+func (o *Options) askScale(s *command.Env, p *plan.Plan) []string {
+	if !o.Internal {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scaleWithin)
+	defer cancel()
+	given := o.Scale
+	db, err := connect(ctx, p)
+	if err == nil {
+		defer db.Close()
+		var warning string
+		if _, warning, err = o.lookAt(ctx, db, p.Target.Database); err == nil {
+			if warning != "" {
+				fmt.Fprintf(s.Err, "pgbench: warning: %s\n", warning)
+			}
+			p.Scripts.Options = o.Language().Strings()
+			return nil
+		}
+	}
+	o.Scale = given
+	return []string{fmt.Sprintf("the scale of the server's tables, which can't be asked (%s): the plan has %d, see "+
+		"scripts.options.scale", strings.Join(strings.Fields(err.Error()), " "), given)}
+}
+
 // beyond returns what of the command line no plan describes.
 func (o *Options) beyond() (out []string) {
 	out = []string{"pgbench's report: brunt run prints its own"}
 	if !o.NoVacuum {
 		out = append(out, "the vacuum of pgbench's tables before the load")
-	}
-	if o.Internal && !o.ScaleGiven {
-		out = append(out, "the scale of the database: the plan has 1, see scripts.options.scale")
 	}
 	if o.Log {
 		out = append(out, "the log of transactions: see brunt export")

@@ -16,6 +16,7 @@ import (
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/protocol/protocols"
+	"brunt/internal/record"
 	"brunt/internal/server/schema/fill"
 )
 
@@ -201,6 +202,7 @@ func (b *Benchmark) Ask(s *command.Env, p *plan.Plan, read func(ctx context.Cont
 
 // The values in the record that all benchmarks have.
 const (
+	extraDialect   = "dialect"
 	ExtraOpen      = "open load"
 	ExtraSystem    = "system"
 	ExtraLacks     = "lacks"
@@ -208,10 +210,17 @@ const (
 	ExtraShrunk    = "shrunk"
 )
 
+// OfCommand reports whether the command of a benchmark has made a record. Those of plans don't say what was loaded, nor
+// how the load differs from the specification's.
+func OfCommand(run *record.Run) bool { return run.Extra[extraDialect] != "" }
+
+// ByPlan says of a record, as a label, that OfCommand is false.
+const ByPlan = "sent by a plan, whose record doesn't say how it differs from the specification"
+
 // Extra returns the values in the record that all benchmarks have.
 func (f *RunFlags) Extra(b *Benchmark, system string, shrunk bool) map[string]string {
 	flavor, _ := Flavor(system)
-	return map[string]string{"dialect": b.Name, ExtraOpen: YesNo(f.Rate > 0), ExtraSystem: system,
+	return map[string]string{extraDialect: b.Name, ExtraOpen: YesNo(f.Rate > 0), ExtraSystem: system,
 		ExtraIsolation: f.Isolation, ExtraShrunk: YesNo(shrunk),
 		ExtraLacks: strings.Join(b.Gaps(flavor), GapSeparator)}
 }

@@ -54,6 +54,9 @@ func find(run *record.Run) *record.Operation {
 // variant says how the load differs from the specification's; "" if it doesn't.
 func (f *figures) variant() string {
 	run := f.run
+	if !tpc.OfCommand(run) {
+		return f.say(tpc.ByPlan)
+	}
 	var differs []string
 	if run.Extra[tpc.ExtraOpen] == "yes" {
 		differs = append(differs, f.say("an open load at a fixed rate"))

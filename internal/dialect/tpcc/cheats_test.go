@@ -5,10 +5,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"brunt/internal/dialect/tpc"
 	"brunt/internal/load/gen"
+	"brunt/internal/plan"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
+	"brunt/internal/record"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/units"
 )
 
 // sent is a request of a transaction.
@@ -380,4 +386,148 @@ func TestCheats(t *testing.T) {
 			t.Errorf("no cheat breaks the rule %q", r.name)
 		}
 	}
+}
+
+// dataRules are what implementations are known to get wrong in the population (clause 4.3.3.1), besides what the
+// conditions of consistency tell.
+var dataRules = []struct {
+	name  string
+	table int
+	holds func(c *rowsOf) bool
+}{
+	{"middle names are OE", customer, func(c *rowsOf) bool {
+		return c.count("c_middle", func(v gen.Value) bool { return string(v.B) == "OE" }) == len(c.rows)
+	}},
+	{"a tenth of the customers has bad credit", customer, func(c *rowsOf) bool {
+		return c.count("c_credit", func(v gen.Value) bool { return string(v.B) == "BC" }) == len(c.rows)/10
+	}},
+	{"each of the first names is there", customer, func(c *rowsOf) bool {
+		seen := map[string]bool{}
+		c.count("c_last", func(v gen.Value) bool { seen[string(v.B)] = true; return false })
+		return len(seen) == 30
+	}},
+	{"a tenth of the items is marked", item, func(c *rowsOf) bool {
+		return c.count("i_data", func(v gen.Value) bool { return strings.Contains(string(v.B), "ORIGINAL") }) == len(c.rows)/10
+	}},
+	{"amounts are 0 exactly in delivered lines", orderLine, func(c *rowsOf) bool {
+		amount, delivered := column(c.t, c.table, "ol_amount"), column(c.t, c.table, "ol_delivery_d")
+		return !slices.ContainsFunc(c.rows, func(v []gen.Value) bool {
+			return (v[amount].I == 0) != (v[delivered].Kind != gen.Null)
+		})
+	}},
+}
+
+// dataCheats are planted into our population; see TestCheatsOfData.
+var dataCheats = []struct {
+	name, caught, column string
+	alter                func(v *gen.Value)
+}{
+	{"middle names as random as the others", "middle names", "c_middle", func(v *gen.Value) { v.SetString("Qx") }},
+	{"no middle names", "middle names", "c_middle", func(v *gen.Value) { v.SetString("") }},
+	{"good credit for all", "a tenth of the customers", "c_credit", func(v *gen.Value) { v.SetString("GC") }},
+	{"one last name", "each of the first names", "c_last", func(v *gen.Value) { v.SetString("BARBARBAR") }},
+	{"items without a mark", "a tenth of the items", "i_data", func(v *gen.Value) { v.SetString("data") }},
+	{"amounts the other way round", "amounts are 0", "ol_amount", func(v *gen.Value) { v.SetInt(int64(boolInt(v.I == 0))) }},
+}
+
+// rowsOf are all rows of a table.
+type rowsOf struct {
+	t     *testing.T
+	table *tpc.Table
+	rows  [][]gen.Value
+}
+
+// count returns how many values of a column are so.
+func (c *rowsOf) count(name string, is func(gen.Value) bool) (n int) {
+	at := column(c.t, c.table, name)
+	for _, v := range c.rows {
+		n += boolInt(is(v[at]))
+	}
+	return n
+}
+
+// Our population breaks no rule, and each cheat breaks the rule that it is about.
+func TestCheatsOfData(t *testing.T) {
+	sizes, err := Shrunk(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := NewPopulation(5, sizes, 1, 1, date).Tables()
+	read := func(table int) *rowsOf {
+		c := &rowsOf{t: t, table: &all[table]}
+		for i := range all[table].Rows {
+			values := newRow(&all[table])
+			all[table].Row(values, i)
+			c.rows = append(c.rows, values)
+		}
+		return c
+	}
+	for _, r := range dataRules {
+		if !r.holds(read(r.table)) {
+			t.Errorf("without a cheat: %q is broken", r.name)
+		}
+		tried := false
+		for _, cheat := range dataCheats {
+			if !strings.HasPrefix(r.name, cheat.caught) {
+				continue
+			}
+			tried = true
+			c := read(r.table)
+			at := column(t, c.table, cheat.column)
+			for _, v := range c.rows {
+				cheat.alter(&v[at])
+			}
+			if r.holds(c) {
+				t.Errorf("%s: the rule %q isn't broken", cheat.name, r.name)
+			}
+		}
+		if !tried {
+			t.Errorf("no cheat breaks the rule %q", r.name)
+		}
+	}
+}
+
+// quotesTpmC reports whether a report calls its figure tpmC, or compares it with what TPC-C makes possible.
+func quotesTpmC(f *figures) bool {
+	return slices.ContainsFunc(f.head().Rows, func(row []cell.Cell) bool {
+		return row[0].String() == "tpmC" || row[0].String() == f.say("share of the possible")
+	})
+}
+
+// The figure of a variant isn't called tpmC, by which variant and in which language ever; only that of TPC-C is.
+func TestVariantsHaveNoTpmC(t *testing.T) {
+	extra := func(flags *runFlags, sizes Sizes) map[string]string {
+		p := &plan.Plan{Scripts: plan.Scripts{Options: map[string]string{optionWarehouses: "2"}}}
+		return flags.extra(p, &Data{Sizes: sizes}, "PostgreSQL 15.1")
+	}
+	whole, fewer := Full(), Sizes{Items: 1000, Customers: 30}
+	variants := []struct {
+		name  string
+		extra map[string]string
+	}{
+		{"no think times", extra(&runFlags{mix: "deck", noThink: true}, whole)},
+		{"a rate", extra(&runFlags{mix: "deck", RunFlags: tpc.RunFlags{Rate: 100}}, whole)},
+		{"fewer items", extra(&runFlags{mix: "deck"}, fewer)},
+		{"few Payments", extra(&runFlags{mix: "46,42,4,4,4"}, whole)},
+		{"no Delivery", extra(&runFlags{mix: "45,47,4,0,4"}, whole)},
+		{"a plan", nil},
+	}
+	for _, language := range []units.Language{units.English, units.Russian} {
+		for _, v := range variants {
+			f := minuteOf(v.extra)
+			if f.language = language; f.variant() == "" || quotesTpmC(f) {
+				t.Errorf("%s: the variant is %q, and its report has tpmC: %v", v.name, f.variant(), quotesTpmC(f))
+			}
+		}
+		// The rule is no empty one: the same record without a difference breaks it, as a cheat's would.
+		f := minuteOf(extra(&runFlags{mix: "45,43,4,4,4"}, whole))
+		if f.language = language; f.variant() != "" || !quotesTpmC(f) {
+			t.Errorf("the report of TPC-C has no tpmC, or is called a variant: %q", f.variant())
+		}
+	}
+}
+
+// minuteOf returns the figures of a record of a minute.
+func minuteOf(extra map[string]string) *figures {
+	return newFigures(&record.Run{DurationNs: int64(time.Minute), Extra: extra})
 }

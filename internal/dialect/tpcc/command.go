@@ -214,11 +214,26 @@ func (f *runFlags) weights() (w [kinds]float64, err error) {
 	return w, nil
 }
 
+// hasLeastShares reports whether --mix has the least shares of clause 5.2.3.
+func (f *runFlags) hasLeastShares() bool {
+	w, err := f.weights()
+	if err != nil || f.mix == "deck" {
+		return err == nil
+	}
+	for k, share := range w {
+		if share < profiles[k].least {
+			return false
+		}
+	}
+	return true
+}
+
 // The names of values in the record, in addition to those of all benchmarks.
 const (
 	extraWarehouses = "warehouses"
 	extraTerminals  = "terminals"
 	extraThink      = "think times"
+	extraMix        = "least shares"
 )
 
 // extra returns what the report must know beyond the figures.
@@ -226,5 +241,6 @@ func (f *runFlags) extra(p *plan.Plan, data *Data, system string) map[string]str
 	out := f.Extra(&benchmark, system, data.Sizes != Full())
 	out[extraWarehouses], out[extraTerminals] = p.Scripts.Options[optionWarehouses], strconv.Itoa(p.Settings.Sessions)
 	out[extraThink] = tpc.YesNo(!f.noThink && f.Rate == 0)
+	out[extraMix] = tpc.YesNo(f.hasLeastShares())
 	return out
 }

@@ -94,6 +94,8 @@ func conditionNames() (names []string) {
 func (f *figures) variant() string {
 	var differs []string
 	switch {
+	case !tpc.OfCommand(f.run):
+		return f.say(tpc.ByPlan)
 	case f.run.Extra[tpc.ExtraOpen] == "yes":
 		differs = append(differs, f.say("an open load at a fixed rate, without keying and think times"))
 	case !f.think:
@@ -101,6 +103,9 @@ func (f *figures) variant() string {
 	}
 	if f.run.Extra[tpc.ExtraShrunk] == "yes" {
 		differs = append(differs, f.say("with fewer items and customers"))
+	}
+	if f.run.Extra[extraMix] == "no" {
+		differs = append(differs, f.say("with smaller shares than the least ones"))
 	}
 	return strings.Join(differs, ", ")
 }
