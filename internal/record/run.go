@@ -219,6 +219,8 @@ type Adaptive struct {
 	// AtMost and AtLeast are the fractions of the rates after settling at which the upper or lower limit was binding.
 	AtMost  float64 `json:"at_most,omitempty"`
 	AtLeast float64 `json:"at_least,omitempty"`
+	// NeverMet says that the figure was beyond its goal whenever it was known.
+	NeverMet bool `json:"never_met,omitempty"`
 }
 
 // LengthNs returns how long the phase lasted, without the phases nested within it.

@@ -21,6 +21,7 @@ func (t *Taker) settle(p *record.Phase) (out []record.Warning) {
 	s := control.Settle(t.decisions[p.Name])
 	a.Decisions, a.SettledAfter, a.RatePerS, a.Spread, a.Settled = s.Intervals, s.After, s.RatePerS, s.Spread, s.Steady
 	a.AtMost, a.AtLeast, a.Rate = s.AtMost, s.AtLeast, nil
+	a.NeverMet = s.Met == 0 && s.Missed > 0
 	if !math.IsNaN(s.LowPerS) {
 		a.Rate = &record.Bounds{Low: s.LowPerS, High: s.HighPerS}
 	}

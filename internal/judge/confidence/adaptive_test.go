@@ -38,6 +38,9 @@ func TestAdaptiveLoadsAreSummedUp(t *testing.T) {
 			if a.Decisions != 199 || a.Rate == nil || a.RatePerS < a.Rate.Low || a.RatePerS > a.Rate.High {
 				t.Errorf("%+v", a)
 			}
+			if never := c.reason == control.AtLeast; a.NeverMet != never {
+				t.Errorf("never met: %v", a.NeverMet)
+			}
 			var warned []string
 			for _, w := range run.Warnings {
 				warned = append(warned, w.ID)

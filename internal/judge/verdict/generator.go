@@ -3,6 +3,7 @@ package verdict
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"brunt/internal/measure"
@@ -118,20 +119,51 @@ func (j *judge) invalid() (out []message.Message) {
 // to a result it is the same why arrivals are missing.
 const missingLimit = givenUpLimit
 
-// workers returns a reason for each worker that was lost with more than missingLimit of the load, and for each whose
-// own result is invalid: sums over all workers hide a single worker that was the bottleneck.
+// workers returns a reason for each worker that was lost with more than missingLimit of the load, and one for each kind
+// of reason for which workers' own results are invalid: sums over all workers hide a single worker that was the
+// bottleneck.
 func (j *judge) workers() (out []message.Message) {
 	out = lost(j.run, float64(j.all.Arrivals()))
+	var kinds []string // ids of reasons, in the order of the workers that have them first
+	limited := map[string][]*record.Part{}
 	for i := range j.run.Parts {
 		p := &j.run.Parts[i]
-		switch w := p.Worker; {
-		case w == nil, w.LostNs > 0:
-		case len(p.Invalid) > 0:
-			out = append(out, message.New("verdict.worker", message.Text("worker", w.Name),
-				message.Nested("why", p.Invalid[0])))
+		if w := p.Worker; w == nil || w.LostNs > 0 || len(p.Invalid) == 0 {
+			continue
 		}
+		id := p.Invalid[0].ID
+		if id == message.Literal("").ID {
+			id = p.Invalid[0].String()
+		}
+		if limited[id] == nil {
+			kinds = append(kinds, id)
+		}
+		limited[id] = append(limited[id], p)
+	}
+	for _, id := range kinds {
+		out = append(out, limitedBy(limited[id]))
 	}
 	return out
+}
+
+// namedWorkers is the largest number of workers that a reason names.
+const namedWorkers = 8
+
+// limitedBy returns the reason why workers, whose own reasons are of one kind, limited the result.
+func limitedBy(parts []*record.Part) message.Message {
+	worker, why := message.Text("worker", parts[0].Worker.Name), message.Nested("why", parts[0].Invalid[0])
+	if len(parts) == 1 {
+		return message.New("verdict.worker", worker, why)
+	}
+	var names []string
+	for _, p := range parts[1:min(len(parts), namedWorkers+1)] {
+		names = append(names, p.Worker.Name)
+	}
+	if len(parts) > namedWorkers+1 {
+		names = append(names, "…")
+	}
+	return message.New("verdict.workers", worker, why, message.Count("others", len(parts)-1),
+		message.Text("names", strings.Join(names, ", ")))
 }
 
 // LostShares reports whether workers were lost with more of the load than a result may lack.

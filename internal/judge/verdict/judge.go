@@ -197,12 +197,18 @@ func (j *judge) unreadable() []failure {
 }
 
 // goals returns a failure for each adaptive phase whose goal the servers didn't keep: most decisions were at the least
-// rate that is allowed. See confidence.Fill.
+// rate that is allowed, or no decision found the goal met. See confidence.Fill.
 func (j *judge) goals() (out []failure) {
 	for i := range j.run.Phases {
-		if p := &j.run.Phases[i]; !p.WarmUp && p.Adaptive != nil && p.Adaptive.AtLeast > record.AtLimit {
+		p := &j.run.Phases[i]
+		switch a := p.Adaptive; {
+		case p.WarmUp || a == nil:
+		case a.AtLeast > record.AtLimit:
 			out = append(out, failure{servers: true, text: message.New("adaptive-at-least", message.Text("phase", p.Name),
-				message.Rate("least", p.Adaptive.MinPerS))})
+				message.Rate("least", a.MinPerS))})
+		case a.NeverMet:
+			out = append(out, failure{servers: true, text: message.New("adaptive-never-met", message.Text("phase", p.Name),
+				message.Count("decisions", a.Decisions))})
 		}
 	}
 	return out

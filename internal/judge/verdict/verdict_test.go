@@ -116,6 +116,9 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"an adaptive load that was at its least for a while", nil, func(r *record.Run, _ *measure.Account) {
 			r.Phases = append(r.Phases, record.Phase{Name: "follow", Adaptive: &record.Adaptive{MinPerS: 5, AtLeast: 0.4}})
 		}, Pass, ""},
+		{"an adaptive load whose goal was never met", nil, func(r *record.Run, _ *measure.Account) {
+			r.Phases = append(r.Phases, record.Phase{Name: "follow", Adaptive: &record.Adaptive{Decisions: 7, NeverMet: true}})
+		}, Fail, "none of its decisions (7) found the goal met"},
 		{"most of the load unsent, and no rule about that", []string{"errors < 5%"},
 			func(_ *record.Run, a *measure.Account) { a.Overdue, a.Offered = 16_900, 28_900 }, Pass,
 			"only 41.5 % of the rate asked for was sent in time"},

@@ -2,12 +2,14 @@ package verdict
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"brunt/internal/record"
 	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // If all workers were lost, nobody knows how much of the load is missing.
@@ -19,6 +21,30 @@ func TestAllWorkersLost(t *testing.T) {
 	Judge(run, load)
 	if run.Verdict.Result != Invalid || !strings.Contains(run.Verdict.Reasons[0].String(), "all 2 workers were lost") {
 		t.Errorf("%+v", run.Verdict)
+	}
+}
+
+// Reasons of one kind are told once for all workers.
+func TestReasonsOfWorkersAreToldOnceAKind(t *testing.T) {
+	t.Parallel()
+	run, load := healthyLoad()
+	for i := range 12 {
+		why := message.New("verdict.spare")
+		if i == 1 {
+			why = message.Literal("its disk is full")
+		}
+		run.Parts = append(run.Parts, record.Part{
+			Worker: &record.Worker{Name: strconv.Itoa(i+1) + " (w)"}, Invalid: []message.Message{why},
+		})
+	}
+	Judge(run, load)
+	want := []string{
+		"worker 1 (w) limited the result: the generator had capacity to spare; the same holds for 10 more: 3 (w), 4 (w), " +
+			"5 (w), 6 (w), 7 (w), 8 (w), 9 (w), 10 (w), …",
+		"worker 2 (w) limited the result: its disk is full",
+	}
+	if got := message.Strings(units.English, run.Verdict.Reasons); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

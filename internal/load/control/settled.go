@@ -17,6 +17,8 @@ type Settled struct {
 	Steady    bool    // it settled before the middle and doesn't oscillate
 	// AtMost and AtLeast are the shares of the decisions after it settled that a limit restricted.
 	AtMost, AtLeast float64
+	// Met and Missed count those of all decisions that found the figure within its goal, or beyond it.
+	Met, Missed int
 }
 
 // unsteadySpread is the spread above which a load counts as oscillating.
@@ -34,6 +36,14 @@ func Settle(all []Decision) Settled {
 	}
 	cut, steady := stats.MSER5(rates)
 	s := Settled{Intervals: len(kept), After: cut, LowPerS: math.NaN(), HighPerS: math.NaN()}
+	for _, d := range kept {
+		switch d.Reason {
+		case Raise, Hold, AtMost:
+			s.Met++
+		case Lower, AtLeast, Overload, Drain, Errors:
+			s.Missed++
+		}
+	}
 	rest := rates[cut:]
 	if len(rest) == 0 {
 		return s
