@@ -35,7 +35,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # its minute.
 WHOLE       := examples|test/acceptance|internal/dialect/slowcooker/cook|internal/dialect/ycsb/goycsb
 
-.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-tpc bench-etcd bench-grpc bench-memory bench-record bench-balance bench-inspect bench-report bench-scale bench-soak bench-pgbench bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations bin/causes causes k6-examples
+.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-tpc bench-etcd bench-grpc bench-jmeter bench-memory bench-record bench-balance bench-inspect bench-report bench-scale bench-soak bench-pgbench bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations bin/causes causes k6-examples
 
 all: build
 
@@ -130,6 +130,9 @@ bench-etcd: bin/bench ## brunt etcd-benchmark compared with etcd's benchmark (BE
 
 bench-grpc: bin/bench ## brunt grpc compared with ghz and h2load: CPU per call, lag at a rate
 	./bin/bench grpc $(BENCH)
+
+bench-jmeter: bin/bench ## brunt jmeter compared with JMeter 5.6.3: CPU and memory of the book service's test plan; 15 minutes
+	./bin/bench jmeter $(BENCH)
 
 bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merge of them, four workers next to one process; 5 minutes
 	./bin/bench scale $(BENCH)

@@ -5,8 +5,7 @@
 
 local fiber = require('fiber')
 
-box.cfg({listen = os.getenv('SHOWROOM') or '127.0.0.1:3391', log = 'showroom.log', wal_mode = 'none',
-    work_dir = os.getenv('SHOWROOM_DIR')})
+box.cfg({log = 'showroom.log', wal_mode = 'none', work_dir = os.getenv('SHOWROOM_DIR')})
 
 local cars = box.schema.space.create('car', {
     format = {{'id', 'unsigned'}, {'model', 'string'}, {'year', 'unsigned'}},
@@ -53,4 +52,5 @@ function car_index()
 end
 
 box.schema.user.grant('guest', 'read,write,execute,create,alter', 'universe', nil, {if_not_exists = true})
+box.cfg({listen = os.getenv('SHOWROOM') or '127.0.0.1:3391'}) -- when all that clients need is there
 print('ready')

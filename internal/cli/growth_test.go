@@ -19,9 +19,10 @@ import (
 // crowded is a listener that limits its connections and closes further ones at once.
 type crowded struct {
 	net.Listener
-	most int64
-	open atomic.Int64
-	peak atomic.Int64
+	most    int64
+	open    atomic.Int64
+	peak    atomic.Int64
+	refused atomic.Int64
 }
 
 func (l *crowded) Accept() (net.Conn, error) {
@@ -35,6 +36,7 @@ func (l *crowded) Accept() (net.Conn, error) {
 			return &counting{Conn: c, of: l}, nil
 		}
 		l.open.Add(-1)
+		l.refused.Add(1)
 		c.Close()
 	}
 }
@@ -91,10 +93,10 @@ func TestSessionsOpenAsTheLoadNeedsThem(t *testing.T) {
 				t.Errorf("%d sessions, want %d to %d; the server saw %d at a time", run.Sessions, c.least, c.atMax,
 					limited.peak.Load())
 			}
-			// A session that the server closes fails the request that notices it. The number of such sessions that are
-			// connecting is at most half of those connected.
-			if run.Total.Failed > uint64(c.atMax) || !c.full && run.Total.Failed > 0 {
-				t.Errorf("%d of %d failed", run.Total.Failed, run.Total.Done)
+			// A session that the server closes fails the request that notices it. The kernel accepts sessions until a busy
+			// server closes them, but their number grows by half at a time: without a limit, hundreds would be refused.
+			if refused := limited.refused.Load(); run.Total.Failed > uint64(refused) || refused > 100 {
+				t.Errorf("%d of %d failed, %d sessions were refused", run.Total.Failed, run.Total.Done, refused)
 			}
 			told := slices.ContainsFunc(run.Warnings, func(w record.Warning) bool { return w.ID == "sessions-full" })
 			if told != c.full {

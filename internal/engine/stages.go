@@ -113,10 +113,15 @@ func (c *cutter) more() bool { return c.end > 0 && c.phase+1 < len(c.phases) }
 // are still part of the interval.
 const grace = 5 * time.Millisecond
 
-// wait returns the time until the boundary.
+// wait returns the time until the interval is cut. Where phases meet, this is later than the boundary, so that answers
+// to arrivals of the phase before are counted in it: those that come within half an interval, or a quarter of the next
+// phase if that is shorter.
 func (c *cutter) wait() time.Duration {
 	at, schedule := c.boundary()
-	if schedule && !c.more() {
+	switch {
+	case schedule && c.more():
+		at += min(c.run.intervalNs/2, int64(c.phases[c.phase+1].Duration)/4)
+	case schedule:
 		at += int64(grace)
 	}
 	return time.Duration(max(at-c.run.cfg.Clock.Now(), 0))

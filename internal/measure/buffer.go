@@ -144,6 +144,23 @@ func (b *buffer) record(s *Sample) {
 	c.waited.Record(s.End - s.Intended - s.generatorDelay())
 }
 
+// follow makes b, which is empty, continue from o.
+func (b *buffer) follow(o *buffer) {
+	b.fromNs = o.fromNs
+	b.gauges.follow(&o.gauges)
+	b.gauges.upNs, b.gauges.spanNs = 0, 0
+	b.gaps.lastOK = o.gaps.lastOK
+	for i := range o.gapsOf {
+		b.gapsOf[i].lastOK = o.gapsOf[i].lastOK
+	}
+}
+
+// swapGaps exchanges what two buffers know of the gaps between successes.
+func swapGaps(a, b *buffer) {
+	a.gaps, b.gaps = b.gaps, a.gaps
+	a.gapsOf, b.gapsOf = b.gapsOf, a.gapsOf
+}
+
 // scheduled reports whether the sample is an arrival whose session's free time is known.
 func (s *Sample) scheduled() bool { return s.Open && s.Ready != 0 }
 

@@ -37,15 +37,22 @@ type Sample struct {
 type Recorder struct {
 	_      [cacheLine]byte
 	active *buffer // the owner's
-	_      [cacheLine - 8]byte
+	// prior is the owner's buffer of the phase before, until the fate of its arrivals is known or the collector asks for
+	// it; nil otherwise. undecided counts those whose fate isn't known. extra is used for the next phase; nil if there is
+	// a prior.
+	prior     *buffer
+	undecided uint64
+	extra     *buffer
+	_         [cacheLine - 32]byte
 
 	state  atomic.Uint32
-	handed *buffer // used by the collector in states handed and closedHanded
-	spare  *buffer // in states idle and asked: used by the owner at the next hand-over
-	last   gauges  // used by the collector: as of the last hand-over
-	until  int64   // used by the collector: untilNs of the last hand-over
-	told   told    // the collector's
-	toldOf []told  // the collector's, by operation; nil if there is one operation only
+	handed *buffer      // used by the collector in states handed and closedHanded
+	spare  *buffer      // in states idle and asked: used by the owner at the next hand-over
+	end    atomic.Int64 // in state asked: the end of the interval for which the collector asks
+	last   gauges       // used by the collector: as of the last hand-over
+	until  int64        // used by the collector: untilNs of the last hand-over
+	told   told         // the collector's
+	toldOf []told       // the collector's, by operation; nil if there is one operation only
 	_      [cacheLine]byte
 }
 
@@ -56,12 +63,34 @@ const (
 	idle         uint32 = iota // nothing to do; spare is set
 	asked                      // the collector wants the active buffer
 	handed                     // the owner has swapped; the collector may take handed
-	closed                     // closed by the owner; the collector may take active
-	closedHanded               // closed by the owner; the collector may take handed and active
+	closed                     // closed by the owner; the collector may take prior and active
+	closedHanded               // closed by the owner; the collector may take handed, prior and active
 )
 
 // Record adds a finished operation.
-func (r *Recorder) Record(s *Sample) { r.active.record(s) }
+func (r *Recorder) Record(s *Sample) {
+	if r.prior != nil && s.Intended < r.active.fromNs {
+		r.recordPrior(s)
+		return
+	}
+	r.active.record(s)
+}
+
+// recordPrior adds a finished operation to the phase before. The gaps between successes are one sequence, whatever
+// phases they belong to.
+func (r *Recorder) recordPrior(s *Sample) {
+	swapGaps(r.prior, r.active)
+	r.prior.record(s)
+	swapGaps(r.prior, r.active)
+	r.decided()
+}
+
+// decided notes that the fate of an arrival of the phase before is known.
+func (r *Recorder) decided() {
+	if r.undecided = max(r.undecided, 1) - 1; r.undecided == 0 {
+		r.Poll()
+	}
+}
 
 // OwnLag adds lag that the generator caused, for an arrival without a Sample. Record adds the own lag of samples.
 func (r *Recorder) OwnLag(ns int64) { r.active.ownLag.Record(ns) }
@@ -69,15 +98,31 @@ func (r *Recorder) OwnLag(ns int64) { r.active.ownLag.Record(ns) }
 // GiveUpAt counts an arrival of an operation with the intended start intendedNs that is given up at nowNs without being
 // sent.
 func (r *Recorder) GiveUpAt(operation int, why Unsent, intendedNs, nowNs int64) {
-	r.GiveUp(operation, why, 1)
-	r.active.noteLost(operation, NoAddress, intendedNs, nowNs, why == UnsentGenerator)
+	b, prior := r.phaseOf(intendedNs)
+	b.fates[operation].Unsent[why]++
+	b.noteLost(operation, NoAddress, intendedNs, nowNs, why == UnsentGenerator)
+	if prior {
+		r.decided()
+	}
 }
 
 // UnfinishedAt counts an operation at an address with the intended start intendedNs that is in flight when the load is
 // cut off at nowNs. Such an operation has no Sample.
 func (r *Recorder) UnfinishedAt(operation, address int, intendedNs, nowNs int64) {
-	r.Unfinished(operation, 1)
-	r.active.noteLost(operation, address, intendedNs, nowNs, false)
+	b, prior := r.phaseOf(intendedNs)
+	b.fates[operation].Unfinished++
+	b.noteLost(operation, address, intendedNs, nowNs, false)
+	if prior {
+		r.decided()
+	}
+}
+
+// phaseOf returns the buffer of an arrival's phase, and whether that is the phase before.
+func (r *Recorder) phaseOf(intendedNs int64) (b *buffer, prior bool) {
+	if r.prior != nil && intendedNs < r.active.fromNs {
+		return r.prior, true
+	}
+	return r.active, false
 }
 
 // GiveUp counts n arrivals of an operation that were given up without being sent.
@@ -123,35 +168,53 @@ func (r *Recorder) Asked() bool { return r.state.Load() == asked }
 // Poll hands over what was recorded if the Collector has asked for it. The owner must call it at least every 100 ms.
 // Otherwise it costs one atomic load.
 func (r *Recorder) Poll() {
-	if r.state.Load() == asked {
-		r.handOver()
+	switch s := r.state.Load(); {
+	case s == asked && r.prior != nil && r.end.Load() < r.active.fromNs:
+		r.handOver(&r.prior, &r.spare) // the phase before goes on
+	case r.prior != nil && (s == asked || s == idle && r.undecided == 0):
+		r.handOverPrior()
+	case s == asked:
+		r.handOver(&r.active, &r.spare)
 	}
 }
 
 // NextPhase separates the arrivals of the phase that begins at ns on the run's clock, which the owner records from now
-// on, from those before, which it hands over without being asked. The owner calls it before it counts or records the
-// first arrival that falls due at ns or later, and sets gauges first.
-func (r *Recorder) NextPhase(ns int64) {
-	if s := r.state.Load(); s != idle && s != asked {
+// on, from those before. The owner calls it before it counts or records the first arrival that falls due at ns or
+// later, and sets gauges first. undecided is how many arrivals have fallen due before whose fate hasn't been recorded.
+// Until it is, or the collector asks for the phase before, they are counted there. Then the phase before is handed over
+// without being asked.
+func (r *Recorder) NextPhase(ns int64, undecided uint64) {
+	if r.prior != nil {
+		r.Poll()
+	}
+	if r.prior != nil {
 		return // the collector is late by a whole phase; its next cut has the arrivals of both
 	}
-	r.active.untilNs = ns
-	r.handOver()
+	r.prior, r.undecided = r.active, undecided
+	r.active, r.extra = r.extra, nil
+	r.active.follow(r.prior)
 	r.active.fromNs = ns
+	r.Poll()
 }
 
-func (r *Recorder) handOver() {
-	full := r.active
-	full.flush()
-	r.active, r.spare = r.spare, nil
-	r.active.fromNs = full.fromNs
-	r.active.gauges.follow(&full.gauges)
-	r.active.gauges.upNs, r.active.gauges.spanNs = 0, 0
-	r.active.gaps.lastOK = full.gaps.lastOK
-	for i := range full.gapsOf {
-		r.active.gapsOf[i].lastOK = full.gapsOf[i].lastOK
-	}
-	r.handed = full
+// handOver hands over a buffer of the owner, which goes on with another one.
+func (r *Recorder) handOver(full, next **buffer) {
+	b := *full
+	b.flush()
+	*full, *next = *next, nil
+	(*full).follow(b)
+	r.handed = b
+	r.state.Store(handed)
+}
+
+// handOverPrior hands over the phase before. What follows of it is counted in the current phase.
+func (r *Recorder) handOverPrior() {
+	b := r.prior
+	b.flush()
+	b.untilNs = r.active.fromNs
+	r.prior, r.undecided = nil, 0
+	r.extra, r.spare = r.spare, nil
+	r.handed = b
 	r.state.Store(handed)
 }
 
@@ -159,6 +222,10 @@ func (r *Recorder) handOver() {
 func (r *Recorder) Close() {
 	if s := r.state.Load(); s == closed || s == closedHanded {
 		return
+	}
+	if r.prior != nil {
+		r.prior.flush()
+		r.prior.untilNs = r.active.fromNs
 	}
 	r.active.flush()
 	for {
@@ -177,8 +244,11 @@ func (r *Recorder) Close() {
 	}
 }
 
-// request makes the owner hand over at its next Poll, if it hasn't already done so.
-func (r *Recorder) request() { r.state.CompareAndSwap(idle, asked) }
+// request makes the owner hand over what belongs to an interval at its next Poll, if it hasn't already done so.
+func (r *Recorder) request(endNs int64) {
+	r.end.Store(endNs)
+	r.state.CompareAndSwap(idle, asked)
+}
 
 // collect passes the buffers that the owner has handed over to take, except those of phases that begin at endNs or
 // later. It reports whether the owner has answered the request, and whether the recorder is closed.
@@ -201,7 +271,11 @@ func (r *Recorder) collect(endNs int64, take func(*buffer)) (answered, gone bool
 		r.state.Store(closed) // the owner changes nothing after closing
 		return r.collect(endNs, take)
 	case closed:
-		if r.active.fromNs >= endNs {
+		if p := r.prior; p != nil && p.fromNs < endNs {
+			r.taken(p, take)
+			r.prior = nil
+		}
+		if r.prior != nil || r.active.fromNs >= endNs {
 			return true, false
 		}
 		r.taken(r.active, take)
@@ -345,6 +419,7 @@ func (c *Collector) recorder() *Recorder {
 	r := &Recorder{
 		active: newBuffer(c.operations, c.addresses, &c.shown, c.deadlineNs()),
 		spare:  newBuffer(c.operations, c.addresses, &c.shown, c.deadlineNs()),
+		extra:  newBuffer(c.operations, c.addresses, &c.shown, c.deadlineNs()),
 		last:   gauges{up: make([]int, c.addresses)},
 		told:   newTold(),
 	}
@@ -398,7 +473,7 @@ func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 		if m.recorder.until >= endNs {
 			continue
 		}
-		m.recorder.request()
+		m.recorder.request(endNs)
 		waiting = append(waiting, m)
 	}
 	for attempt := 0; ; attempt++ {

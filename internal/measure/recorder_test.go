@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -395,9 +396,9 @@ func TestNextPhaseKeepsPhasesApart(t *testing.T) {
 		}
 		r.Offer(2)
 		r.Record(&Sample{End: 90})
-		r.NextPhase(100)
+		r.NextPhase(100, 0)
 		r.Offer(1)
-		r.Record(&Sample{End: 110})
+		r.Record(&Sample{Intended: 105, End: 110})
 		done := func(iv *Interval) uint64 { return iv.Operations[0].Done }
 		if iv := c.Cut(80, Meta{Phase: "warm-up"}); done(iv) != 1 || iv.Offered != 2 {
 			t.Errorf("asked %v: the warm-up has %d done of %d", asked, done(iv), iv.Offered)
@@ -407,7 +408,7 @@ func TestNextPhaseKeepsPhasesApart(t *testing.T) {
 			t.Errorf("asked %v: the warm-up has %d more of %d", asked, done(iv), iv.Offered)
 		}
 		r.Poll()
-		r.Record(&Sample{End: 120})
+		r.Record(&Sample{Intended: 115, End: 120})
 		r.Close()
 		if iv := c.Cut(100, Meta{Phase: "warm-up"}); done(iv) != 0 {
 			t.Errorf("asked %v: the warm-up has %d of a closed recorder", asked, done(iv))
@@ -415,5 +416,72 @@ func TestNextPhaseKeepsPhasesApart(t *testing.T) {
 		if iv := c.Cut(200, Meta{Phase: "measure"}); done(iv) != 2 || iv.Offered != 1 {
 			t.Errorf("asked %v: the phase after has %d done of %d, want 2 of 1", asked, done(iv), iv.Offered)
 		}
+	}
+}
+
+// What comes after the next phase has begun counts in the phase of its arrival until the collector asks for that phase.
+func TestPriorPhase(t *testing.T) {
+	c := NewCollector(2, 1)
+	c.KeepArrivals(1e6)
+	c.SetWait(func(int) bool { return false })
+	r := c.NewRecorder()
+	sample := func(operation int, intended, end int64) *Sample {
+		return &Sample{Operation: operation, Open: true, Intended: intended, Ready: 1, Sent: intended, End: end, Attempts: 1}
+	}
+	r.Offer(5)
+	r.Record(sample(0, 10, 20))
+	r.NextPhase(100, 4)
+	r.Offer(3)
+	r.Record(sample(1, 100, 105))
+	r.Record(sample(1, 99, 110))
+	r.GiveUpAt(0, UnsentNoSession, 98, 111)
+	r.UnfinishedAt(0, 0, 97, 112)
+	counts := func(iv *Interval) string {
+		a, b := &iv.Operations[0].Counts, &iv.Operations[1].Counts
+		return fmt.Sprint(iv.Offered, " ", a.Done, b.Done, a.Unsent[UnsentNoSession], a.Unfinished)
+	}
+	_ = c.Cut(100, Meta{Phase: "first"}) // asks, and doesn't wait
+	r.Poll()
+	r.Record(sample(1, 96, 130)) // too late for its phase
+	if iv := c.Cut(100, Meta{Phase: "first"}); counts(iv) != "5 1 1 1 1" {
+		t.Errorf("the first phase has %s", counts(iv))
+	}
+	r.Poll()
+	r.NextPhase(200, 1)
+	r.Record(sample(0, 150, 210)) // the last one: handed over without being asked
+	r.Record(sample(0, 200, 220))
+	if iv := c.Cut(200, Meta{Phase: "second"}); counts(iv) != "3 1 2 0 0" {
+		t.Errorf("the second phase has %s", counts(iv))
+	}
+	r.Poll()
+	_ = c.Cut(250, Meta{Phase: "third"}) // asks for an interval before the boundary
+	r.NextPhase(300, 2)
+	r.Record(sample(0, 260, 310))
+	if iv := c.Cut(250, Meta{Phase: "third"}); counts(iv) != "0 1 0 0 0" {
+		t.Errorf("the third phase begins with %s", counts(iv))
+	}
+	r.Record(sample(0, 270, 320))
+	r.Close()
+	if iv := c.Cut(300, Meta{Phase: "third"}); counts(iv) != "0 2 0 0 0" {
+		t.Errorf("the third phase goes on with %s", counts(iv))
+	}
+}
+
+// Answers of two phases that alternate are one sequence of successes: there is no standstill between them.
+func TestAlternatingAnswersOfTwoPhasesAreNoStandstill(t *testing.T) {
+	const ms = 1e6
+	c := NewCollector(1, 1)
+	c.SetWait(func(int) bool { return false })
+	r := c.NewRecorder()
+	r.Record(&Sample{Open: true, Intended: 1 * ms, Ready: 1, Sent: 1 * ms, End: 2 * ms})
+	r.NextPhase(10*ms, 5)
+	for i := range int64(5) {
+		r.Record(&Sample{Open: true, Intended: 9 * ms, Ready: 1, Sent: 9 * ms, End: (10 + 90*i) * ms})
+	}
+	r.Record(&Sample{Open: true, Intended: 11 * ms, Ready: 1, Sent: 11 * ms, End: 380 * ms})
+	r.Close()
+	first := len(c.Cut(10*ms, Meta{Phase: "first"}).Standstills)
+	if n := len(c.Cut(400*ms, Meta{Phase: "second", Idle: true}).Standstills); first+n != 0 {
+		t.Errorf("%d and %d standstills", first, n)
 	}
 }

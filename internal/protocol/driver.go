@@ -245,6 +245,7 @@ type Parts struct {
 type Failure struct {
 	Class Class
 	Code  string
+	State string // SQLSTATE, if the server sends one besides Code
 	Text  string
 	Fatal bool // the connection can't be used any more
 	// Misdirected says that the node that answered isn't the one that has the key: it refused the request, or named
@@ -257,7 +258,7 @@ func (f *Failure) Err() *Error {
 	if f.Class == OK {
 		return nil
 	}
-	return &Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal, Misdirected: f.Misdirected}
+	return &Error{Class: f.Class, Code: f.Code, State: f.State, Text: f.Text, Fatal: f.Fatal, Misdirected: f.Misdirected}
 }
 
 // Reset clears r for a request with n captures. It keeps buffers and Each.
@@ -277,7 +278,8 @@ func (r *Reply) Reset(n int) {
 
 // Fail stores e as the reply's failure.
 func (r *Reply) Fail(e *Error) {
-	r.Failure = Failure{Class: e.Class, Code: e.Code, Text: e.Text, Fatal: e.Fatal, Misdirected: e.Misdirected}
+	r.Failure = Failure{Class: e.Class, Code: e.Code, State: e.State, Text: e.Text, Fatal: e.Fatal,
+		Misdirected: e.Misdirected}
 }
 
 // Conn is a blocking connection. It is used by one goroutine at a time.

@@ -147,6 +147,7 @@ func ParseClass(name string) (c Class, ok bool) {
 type Error struct {
 	Class Class
 	Code  string
+	State string // SQLSTATE, if the server sends one besides Code
 	Text  string // one line, without secrets
 	Fatal bool   // the connection can't be used any more
 	Err   error  // the library's error, if any

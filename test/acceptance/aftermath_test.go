@@ -82,6 +82,10 @@ faults:
   - {name: rogue, at: 100ms, http: {inject: {path: /rogue, origin: "http://%[2]s"}, timeout: 10m}}
 `
 
+// ended reports whether a load with faults ran to its end. On a busy machine it may not be as fast after them as
+// before, which is no recovery.
+func ended(code int) bool { return judged(code) || code == 99 }
+
 // readings waits until a bundle contains n readings after faults.
 func readings(t *testing.T, dir string, n int) {
 	t.Helper()
@@ -180,7 +184,7 @@ func TestWritesUnderWayAreNoLosses(t *testing.T) {
 		"--quiet",
 		"--bundle", dir)
 	run := readRun(t, dir)
-	if !judged(o.code) {
+	if !ended(o.code) {
 		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
 	if len(run.Verified.AfterFaults) != 1 {
@@ -226,7 +230,7 @@ func TestTheNextFaultEndsAReading(t *testing.T) {
 	plan = strings.Replace(plan, "at: 100ms,", "at: 100ms, every: 2s, times: 2,", 1)
 	plan = strings.Replace(plan, "patience: 300ms", "patience: 10m", 1)
 	o := load(t, "run", shell.File(t, "plan.yml", plan), "--allow-faults", "--quiet")
-	if o.run == nil || !judged(o.code) {
+	if o.run == nil || !ended(o.code) {
 		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
 	<-asked

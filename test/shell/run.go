@@ -26,6 +26,7 @@ type Outcome struct {
 // which the first arguments may be added, as in "brunt http". brunt alone gets no flag for a bundle.
 func Run(t *testing.T, command string, args ...string) Outcome {
 	t.Helper()
+	notWithin()
 	o := Outcome{Dir: filepath.Join(t.TempDir(), "bundle")}
 	var out, err bytes.Buffer
 	args = append(strings.Fields(command), args...)
@@ -41,6 +42,15 @@ func Run(t *testing.T, command string, args ...string) Outcome {
 		}
 	}
 	return o
+}
+
+// notWithin ends a test's program that was started as brunt. Some commands start their own program again, to heal faults
+// or to be a worker: run in this process, they would start the tests again, and those themselves, without end.
+func notWithin() {
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		panic("this is the tests' program, started as brunt " + strings.Join(os.Args[1:], " ") +
+			": run the command that starts it in a process of its own")
+	}
 }
 
 // Texts returns what the command printed and the texts of all files of its bundle, of which there must be some.

@@ -11,6 +11,7 @@
 //	make bench-sysbench brunt sysbench next to sysbench
 //	make bench-etcd     brunt etcd-benchmark next to etcd's own benchmark
 //	make bench-grpc     brunt grpc next to ghz and h2load
+//	make bench-jmeter   brunt jmeter next to JMeter: CPU and memory of one test plan
 //	make bench-scale    a coordinator with 1 000 simulated workers; four workers next to one process
 //	make bench-best     the best ratios of all raw runs, with which wire and ycsb compare theirs
 //
@@ -42,8 +43,8 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New(
-			"say what to measure: wire, load, tpc, etcd, grpc, memory, soak, ycsb, pgbench, sysbench or scale; or best, for the " +
-				"best ratios of all raw runs")
+			"say what to measure: wire, load, tpc, etcd, grpc, jmeter, memory, soak, ycsb, pgbench, sysbench or scale; or " +
+				"best, for the best ratios of all raw runs")
 	}
 	switch args[0] {
 	case "wire":
@@ -66,6 +67,8 @@ func run(ctx context.Context, args []string) error {
 		return etcdBenching(ctx, args[1:])
 	case "grpc":
 		return grpcBenching(ctx, args[1:])
+	case "jmeter":
+		return jmeterBenching(ctx, args[1:])
 	case "scale":
 		return scaling(ctx, args[1:])
 	case "best":
@@ -77,8 +80,8 @@ func run(ctx context.Context, args []string) error {
 	case receiverCommand:
 		return receive(args[1:])
 	}
-	return fmt.Errorf("unknown measurement %q: there are wire, load, tpc, etcd, memory, soak, ycsb, pgbench, sysbench, "+
-		"scale and best", args[0])
+	return fmt.Errorf("unknown measurement %q: there are wire, load, tpc, etcd, grpc, jmeter, memory, soak, ycsb, "+
+		"pgbench, sysbench, scale and best", args[0])
 }
 
 // wire measures all groups in rounds and prints the table of goals.

@@ -25,3 +25,31 @@ func TestFlatness(t *testing.T) {
 		}
 	}
 }
+
+func TestFootprint(t *testing.T) {
+	const rollup = `00400000-7ffd0e83e000 ---p 00000000 00:00 0                              [rollup]
+Rss:               95504 kB
+Pss:               62392 kB
+Pss_Anon:          17636 kB
+Anonymous:         17639 kB
+`
+	if got := footprintOf([]byte(rollup)); got != (footprint{RSS: 95504, Anonymous: 17639}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestJMeterSummary(t *testing.T) {
+	out := "summary +    100 in 00:00:05 =   20.0/s Avg:     6 Min:     0 Max:   137 Err:     0 (0.00%)\n" +
+		"summary =    100 in 00:00:05 =   20.0/s Avg:     6 Min:     0 Max:   137 Err:     0 (0.00%)\n" +
+		"summary =    345 in 00:00:10 =   34.1/s Avg:     6 Min:     0 Max:   137 Err:     0 (0.00%)\nTidying up\n"
+	if all, failed, err := jmeterSummary(out); all != 345 || failed != 0 || err != nil {
+		t.Errorf("%d, %d, %v", all, failed, err)
+	}
+	out += "summary =    346 in 00:00:10 =   34.1/s Avg:     6 Min:     0 Max:   137 Err:     1 (0.29%)\n"
+	if _, _, err := jmeterSummary(out); err == nil {
+		t.Error("a failed sample is no error")
+	}
+	if _, _, err := jmeterSummary("nothing"); err == nil {
+		t.Error("no summary is no error")
+	}
+}

@@ -14,29 +14,30 @@ import (
 
 // sample is the result of one turn of one client: a line of the raw results.
 type sample struct {
-	At        time.Time `json:"at"`
-	Group     string    `json:"group"`
-	Client    string    `json:"client"`
-	Round     int       `json:"round"`
-	Command   []string  `json:"command,omitempty"`
-	Requests  uint64    `json:"requests"`
-	UserS     float64   `json:"cpu_user_s"`
-	SysS      float64   `json:"cpu_sys_s"`
-	WallS     float64   `json:"wall_s"`
-	CPUUs     float64   `json:"cpu_us_per_request"`
-	P50Us     float64   `json:"p50_us,omitempty"`
-	P99Us     float64   `json:"p99_us,omitempty"`
-	LagP50Us  float64   `json:"lag_p50_us,omitempty"`
-	LagP99Us  float64   `json:"lag_p99_us,omitempty"`
-	SeenP50Us float64   `json:"seen_lag_p50_us,omitempty"` // lag as measured by the receiver
-	SeenP99Us float64   `json:"seen_lag_p99_us,omitempty"`
-	RowsPerS  float64   `json:"rows_per_s,omitempty"` // when filling a table, as reported by the client
-	PerS      float64   `json:"per_s,omitempty"`      // operations per second, by the client's count and time
-	Failed    uint64    `json:"failed,omitempty"`
-	Load1     string    `json:"load1"`        // the host's load average before the turn
-	Stolen    float64   `json:"stolen_share"` // share of all cores' time that the hypervisor took
-	Quiet     bool      `json:"quiet"`        // stolen_share is below the limit
-	Fault     string    `json:"fault,omitempty"`
+	At        time.Time  `json:"at"`
+	Group     string     `json:"group"`
+	Client    string     `json:"client"`
+	Round     int        `json:"round"`
+	Command   []string   `json:"command,omitempty"`
+	Requests  uint64     `json:"requests"`
+	UserS     float64    `json:"cpu_user_s"`
+	SysS      float64    `json:"cpu_sys_s"`
+	WallS     float64    `json:"wall_s"`
+	CPUUs     float64    `json:"cpu_us_per_request"`
+	P50Us     float64    `json:"p50_us,omitempty"`
+	P99Us     float64    `json:"p99_us,omitempty"`
+	LagP50Us  float64    `json:"lag_p50_us,omitempty"`
+	LagP99Us  float64    `json:"lag_p99_us,omitempty"`
+	SeenP50Us float64    `json:"seen_lag_p50_us,omitempty"` // lag as measured by the receiver
+	SeenP99Us float64    `json:"seen_lag_p99_us,omitempty"`
+	RowsPerS  float64    `json:"rows_per_s,omitempty"` // when filling a table, as reported by the client
+	PerS      float64    `json:"per_s,omitempty"`      // operations per second, by the client's count and time
+	Failed    uint64     `json:"failed,omitempty"`
+	Memory    *footprint `json:"memory,omitempty"` // when it was largest
+	Load1     string     `json:"load1"`            // the host's load average before the turn
+	Stolen    float64    `json:"stolen_share"`     // share of all cores' time that the hypervisor took
+	Quiet     bool       `json:"quiet"`            // stolen_share is below the limit
+	Fault     string     `json:"fault,omitempty"`
 }
 
 // charge sets the CPU per request from a program's outcome and the sample's number of requests.

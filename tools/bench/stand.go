@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"brunt/internal/base/linefile"
@@ -153,6 +154,12 @@ func (s *stand) turn(env []string, program string, args []string, read func(out 
 
 // do runs a program to its end, with additional environment variables.
 func (s *stand) do(env []string, name string, args ...string) (outcome, error) {
+	return s.watch(env, func(int, <-chan struct{}) {}, name, args...)
+}
+
+// watch runs a program as do does, and calls look with its process, which returns when the process has ended.
+func (s *stand) watch(env []string, look func(pid int, ended <-chan struct{}), name string, args ...string) (outcome,
+	error) {
 	ctx, cancel := context.WithTimeout(s.ctx, turnTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -160,7 +167,15 @@ func (s *stand) do(env []string, name string, args ...string) (outcome, error) {
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	began := time.Now()
-	err := cmd.Run()
+	err := cmd.Start()
+	if err == nil {
+		ended := make(chan struct{})
+		var watching sync.WaitGroup
+		watching.Go(func() { look(cmd.Process.Pid, ended) })
+		err = cmd.Wait()
+		close(ended)
+		watching.Wait()
+	}
 	o := outcome{out: out.String() + complaints.String(), wall: time.Since(began)}
 	if cmd.ProcessState != nil {
 		o.user, o.sys = cmd.ProcessState.UserTime(), cmd.ProcessState.SystemTime()

@@ -149,26 +149,43 @@ func (c *sysbenchContest) turn(program string, args []string, read func(string, 
 	return p, err
 }
 
-// compare gives both programs their turns, the first one alternating, and prints a line of the table.
+// compare gives both programs their turns, and prints a line of the table.
 func (c *sysbenchContest) compare(what string, goal float64, turn func(program string) (sample, error),
 	figure func(*sample) float64) error {
-	var all [2][]float64
-	var ratios []float64
-	each := ""
+	pairs, err := c.pairs(turn)
+	if err == nil {
+		c.row(what, goal, pairs, figure)
+	}
+	return err
+}
+
+// pairs gives both programs their turns, the first one alternating. It returns the results of each round in the order
+// of the programs.
+func (c *sysbenchContest) pairs(turn func(program string) (sample, error)) (pairs [][2]sample, err error) {
 	for round := range c.rounds {
-		var got [2]float64
+		var got [2]sample
 		for i := range c.programs {
 			k := (i + round) % 2
 			time.Sleep(time.Second) // the server's work after the last turn
-			p, err := turn(c.programs[k])
-			if err != nil {
-				return err
+			if got[k], err = turn(c.programs[k]); err != nil {
+				return nil, err
 			}
-			got[k] = figure(&p)
-			all[k] = append(all[k], got[k])
 		}
-		ratios = append(ratios, got[0]/got[1])
-		each += " " + strconv.FormatFloat(ratios[round], 'f', 2, 64)
+		pairs = append(pairs, got)
+	}
+	return pairs, nil
+}
+
+// row prints a line of the table: a figure of both programs, and their ratio.
+func (c *sysbenchContest) row(what string, goal float64, pairs [][2]sample, figure func(*sample) float64) {
+	var all [2][]float64
+	var ratios []float64
+	each := ""
+	for i := range pairs {
+		a, b := figure(&pairs[i][0]), figure(&pairs[i][1])
+		all[0], all[1] = append(all[0], a), append(all[1], b)
+		ratios = append(ratios, a/b)
+		each += " " + strconv.FormatFloat(a/b, 'f', 2, 64)
 	}
 	note := ""
 	if goal > 0 {
@@ -176,5 +193,4 @@ func (c *sysbenchContest) compare(what string, goal float64, turn func(program s
 	}
 	fmt.Printf("| %s | %s | %.2f | %.2f | %.2f (%s )%s |\n", c.name(), what, median(all[0]), median(all[1]),
 		median(ratios), each, note)
-	return nil
 }

@@ -202,8 +202,8 @@ type description struct {
 	deviation                 float64
 }
 
-// doubt returns ab's warning that the median and the mean of the time named are far apart, or "". ab compares the two as
-// it prints them, in whole milliseconds, so it also warns where only rounding sets them apart.
+// doubt returns ab's warning that the median and the mean of the time named are far apart, or "". ab compares the
+// two as it prints them, in whole milliseconds, so it also warns where only rounding sets them apart.
 func (d *description) doubt(name string) string {
 	switch apart := math.Abs(float64(ms(d.mean) - ms(d.median))); {
 	case apart > 2*d.deviation/1000:

@@ -193,6 +193,22 @@ var seenPort = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 // samples returns the rows of a file of results without times, with how often each is there.
 func samples(t *testing.T, path string) []string {
 	t.Helper()
+	counts := map[string]int{}
+	for _, row := range csvRows(t, path) {
+		number := regexp.MustCompile(`\d{5,}`)
+		thread := row[5][:max(strings.LastIndexByte(row[5], '-'), 0)]
+		out := []string{row[2], row[3], row[4], thread, row[6], row[7], row[8], seenPort.ReplaceAllString(row[13], "HOST")}
+		if row[13] != "null" && !strings.HasPrefix(row[3], "Non HTTP") { // those of transactions are sums
+			out = append(out, "bytes "+row[9])
+		}
+		counts[number.ReplaceAllString(strings.Join(out, " | "), "N")]++
+	}
+	return counted(counts)
+}
+
+// csvRows returns the rows of a file of results.
+func csvRows(t *testing.T, path string) [][]string {
+	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -205,17 +221,7 @@ func samples(t *testing.T, path string) []string {
 	if got := strings.Join(all[0], ","); got != columns {
 		t.Fatalf("columns %s", got)
 	}
-	counts := map[string]int{}
-	for _, row := range all[1:] {
-		number := regexp.MustCompile(`\d{5,}`)
-		thread := row[5][:max(strings.LastIndexByte(row[5], '-'), 0)]
-		out := []string{row[2], row[3], row[4], thread, row[6], row[7], row[8], seenPort.ReplaceAllString(row[13], "HOST")}
-		if row[13] != "null" && !strings.HasPrefix(row[3], "Non HTTP") { // those of transactions are sums
-			out = append(out, "bytes "+row[9])
-		}
-		counts[number.ReplaceAllString(strings.Join(out, " | "), "N")]++
-	}
-	return counted(counts)
+	return all[1:]
 }
 
 func counted(counts map[string]int) (lines []string) {

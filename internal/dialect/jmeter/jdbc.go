@@ -19,6 +19,8 @@ type dataSource struct {
 	database string
 	user     string
 	password string
+	call     string // how a call by JDBC's escape syntax begins
+	verbatim bool   // statements may be sent whose text is known only then
 }
 
 // jdbcRequest is a JDBC Request.
@@ -27,6 +29,7 @@ type jdbcRequest struct {
 	source  *dataSource
 	kind    string
 	query   string
+	changes *text // the statement, if its text changes
 	params  []text
 	kinds   []gen.Kind
 	names   text
@@ -58,24 +61,46 @@ func (c *compiler) jdbc(e *Element) *jdbcRequest {
 		if v := query.eval(c.dry()); !strings.Contains(v, "${") && c.stable(&query) {
 			query = text{raw: v}
 		} else {
-			c.fault(e, "the statement has variables that change; make it a prepared statement with parameters")
+			r.changes = &query
 		}
 	}
-	r.query = strings.TrimSuffix(strings.TrimSpace(query.raw), ";")
+	r.query = trimmed(query.raw)
 	switch r.kind {
-	case "select statement", "update statement", "prepared select statement", "prepared update statement", "":
+	case "select statement", "update statement", "":
+	case "prepared select statement", "prepared update statement", "callable statement":
+		c.parameters(e, r)
 	case "commit", "rollback":
-		r.query = r.kind
+		r.query, r.changes = r.kind, nil
 	default:
 		c.fault(e, "the query type %q isn't available", e.text("queryType"))
 	}
-	if strings.HasPrefix(r.kind, "prepared") {
-		c.parameters(e, r)
+	if r.changes != nil && (!r.plain() || !r.source.verbatim) {
+		c.fault(e, "the statement has variables that change; make it a prepared statement with parameters")
 	}
+	c.unavailable(e)
 	if c.faultsOf(e) {
 		return nil
 	}
 	return r
+}
+
+// trimmed is a statement without its end.
+func trimmed(query string) string { return strings.TrimSuffix(strings.TrimSpace(query), ";") }
+
+// plain reports whether the statement is sent as text, as java.sql.Statement does.
+func (r *jdbcRequest) plain() bool {
+	return r.kind == "" || r.kind == "select statement" || r.kind == "update statement"
+}
+
+// unavailable reports fields of a JDBC Request that can't be carried out.
+func (c *compiler) unavailable(e *Element) {
+	if e.text("resultVariable") != "" {
+		c.fault(e, "the result variable has rows as Java's objects, which isn't available; give variable names, "+
+			"which have the first row")
+	}
+	if t := c.early(e, "queryTimeout"); t != "" && t != "0" {
+		c.note("%s: the query timeout", e)
+	}
 }
 
 func (c *compiler) faultsOf(e *Element) bool {
@@ -100,11 +125,42 @@ func (c *compiler) parameters(e *Element, r *jdbcRequest) {
 		}
 		r.kinds = append(r.kinds, kind)
 	}
-	n := 0
+	if r.kind == "callable statement" {
+		c.callable(e, r, types)
+	}
+	query, n := numbered(r.query)
+	if r.query = query; n != len(values) {
+		c.fault(e, "the statement has %d parameters and %d values", n, len(values))
+	}
+}
+
+// callable translates the escape syntax of JDBC (java.sql.CallableStatement) as the server's driver does.
+func (c *compiler) callable(e *Element, r *jdbcRequest, types []string) {
+	outs := slices.ContainsFunc(types, func(kind string) bool {
+		kind = strings.ToUpper(strings.TrimSpace(kind))
+		return strings.HasPrefix(kind, "OUT ") || strings.HasPrefix(kind, "INOUT ")
+	})
+	inner, escaped := strings.CutPrefix(r.query, "{")
+	inner = strings.TrimSpace(strings.TrimSuffix(inner, "}"))
+	switch word, rest, _ := strings.Cut(inner, " "); {
+	case outs || strings.HasPrefix(inner, "?"):
+		c.fault(e, "parameters that the database sets aren't available; select what the procedure returns")
+	case escaped && strings.EqualFold(word, "call"):
+		r.query = r.source.call + rest
+	case escaped:
+		c.fault(e, "%q isn't a call; write {call NAME(?, ?)}", cut(r.query))
+	}
+	if r.names.raw != "" && !strings.HasPrefix(r.query, "select") {
+		c.fault(e, "a call has no variable names here; make it a select, if the database allows that")
+	}
+}
+
+// numbered replaces question marks outside of quotes by numbered parameters.
+func numbered(query string) (out string, params int) {
 	var b strings.Builder
 	quote := byte(0)
-	for i := range len(r.query) {
-		switch ch := r.query[i]; {
+	for i := range len(query) {
+		switch ch := query[i]; {
 		case quote != 0:
 			if ch == quote {
 				quote = 0
@@ -114,16 +170,13 @@ func (c *compiler) parameters(e *Element, r *jdbcRequest) {
 			quote = ch
 			b.WriteByte(ch)
 		case ch == '?':
-			n++
-			b.WriteString("$" + strconv.Itoa(n))
+			params++
+			b.WriteString("$" + strconv.Itoa(params))
 		default:
 			b.WriteByte(ch)
 		}
 	}
-	r.query = b.String()
-	if n != len(values) {
-		c.fault(e, "the statement has %d parameters and %d values", n, len(values))
-	}
+	return b.String(), params
 }
 
 // splitArguments splits values at commas outside of references.
@@ -153,6 +206,15 @@ func (c *compiler) source(e *Element) *dataSource {
 	if d, ok := c.made[e].(*dataSource); ok {
 		return d
 	}
+	if e.has("autocommit") && c.early(e, "autocommit") == "false" {
+		c.fault(e, "without auto commit, each statement begins a transaction, which isn't available; set it to true")
+	}
+	if v := c.early(e, "transactionIsolation"); v != "" && v != "DEFAULT" {
+		c.fault(e, "the transaction isolation %s isn't set; make it the default of the database's user", v)
+	}
+	if c.early(e, "initQuery") != "" {
+		c.fault(e, "the init statements aren't sent; make what they set the default of the database's user")
+	}
 	d := &dataSource{element: e, user: c.early(e, "username"), password: c.early(e, "password")}
 	c.made[e] = d
 	address := c.early(e, "dbUrl")
@@ -166,8 +228,10 @@ func (c *compiler) source(e *Element) *dataSource {
 	switch u.Scheme {
 	case "postgresql":
 		d.protocol, port = "pg", "5432"
+		d.call, d.verbatim = "select * from ", true
 	case "mysql", "mariadb":
 		d.protocol, port = "mysql", "3306"
+		d.call = "call "
 	default:
 		c.fault(e, "JDBC for %q isn't available; PostgreSQL, MySQL and MariaDB are", u.Scheme)
 		return d
@@ -186,15 +250,21 @@ func (c *compiler) source(e *Element) *dataSource {
 func (p *Program) statements(operation int) (all []protocol.Request) {
 	for i, s := range p.operations[operation].samplers {
 		s.request = i
-		r := protocol.Request{Verb: protocol.SQL, Text: s.jdbc.query, Params: s.jdbc.kinds}
+		// What a thread group creates may not be there when the sessions connect.
+		r := protocol.Request{Verb: protocol.SQL, Text: s.jdbc.query, Params: s.jdbc.kinds, Simple: s.jdbc.plain(),
+			ExpectError: true}
 		switch s.jdbc.kind {
 		case "commit":
-			r.Verb, r.Text = protocol.Commit, ""
+			r = protocol.Request{Verb: protocol.Commit}
 		case "rollback":
-			r.Verb, r.Text = protocol.Rollback, ""
+			r = protocol.Request{Verb: protocol.Rollback}
+		}
+		if s.jdbc.changes != nil {
+			r.Params, r.Simple, r.ExpectError = []gen.Kind{gen.String}, false, false
+			r.Verbatim, r.CaptureAll = true, protocol.FirstRow
 		}
 		for k, name := range s.jdbc.columns() {
-			if name != "" {
+			if name != "" && s.jdbc.changes == nil {
 				r.Capture = append(r.Capture, protocol.Capture{Column: k, Kind: gen.Null})
 			}
 		}
@@ -221,12 +291,18 @@ func (t *thread) sendSQL() script.Step {
 	t.total = r
 	args, _ := t.own[s].([]gen.Value)
 	if args == nil {
-		args = make([]gen.Value, len(s.jdbc.params))
+		args = make([]gen.Value, max(len(s.jdbc.params), 1))
 		t.own[s] = args
 	}
+	if x := s.jdbc.changes; x != nil {
+		set(&args[0], trimmed(x.eval(t)))
+		r.requestBody = string(args[0].B)
+		return script.Step{Move: script.Send, Request: s.request, Args: args, Last: true}
+	}
+	args = args[:len(s.jdbc.params)]
 	for i := range args {
 		if err := argument(&args[i], s.jdbc.params[i].eval(t), s.jdbc.kinds[i]); err != "" {
-			r.end, r.code, r.message = r.start, "null 0", err
+			r.end, r.code, r.message = r.start, "000", err
 			t.finish(r)
 			return t.ends(r)
 		}
@@ -236,6 +312,10 @@ func (t *thread) sendSQL() script.Step {
 
 // argument sets the value of a parameter.
 func argument(v *gen.Value, s string, kind gen.Kind) string {
+	if s == "]NULL[" { // as JMeter's users write it
+		v.SetNull()
+		return ""
+	}
 	switch kind {
 	case gen.Int:
 		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
@@ -255,10 +335,6 @@ func argument(v *gen.Value, s string, kind gen.Kind) string {
 			v.I = 1
 		}
 	default:
-		if s == "]NULL[" {
-			v.SetNull()
-			return ""
-		}
 		set(v, s)
 	}
 	return ""
@@ -271,20 +347,10 @@ func (t *thread) answeredSQL(reply *protocol.Reply) script.Step {
 	r.latency = r.elapsed()
 	if reply.Class == protocol.OK {
 		r.code, r.message, r.success = "200", "OK", true
-		r.body, r.unpacked = []byte(strconv.FormatInt(reply.Affected, 10)+" updates\n"), true
-		k := 0
-		for _, name := range s.jdbc.columns() {
-			if name == "" || k >= len(reply.Captured) {
-				continue
-			}
-			if v := &reply.Captured[k]; v.Kind != gen.Null {
-				t.vars[name+"_1"] = shown(v)
-			}
-			t.vars[name+"_#"] = strconv.FormatInt(reply.Rows, 10)
-			k++
-		}
+		r.body, r.unpacked = []byte(s.jdbc.told(reply)), true
+		t.keep(s.jdbc, reply)
 	} else {
-		r.code, r.message = reply.Code+" 0", reply.Text
+		r.code, r.message = sqlCode(&reply.Failure), reply.Text
 	}
 	t.finish(r)
 	step := script.Step{Failure: reply.Failure}
@@ -298,5 +364,75 @@ func (t *thread) answeredSQL(reply *protocol.Reply) script.Step {
 	return step
 }
 
-// shown is a value of an answer as text.
-func shown(v *gen.Value) string { return string(v.AppendText(nil)) }
+// sqlCode is a failure's code as JMeter has it: the SQLSTATE and the server's own number, 0 without one.
+func sqlCode(f *protocol.Failure) string {
+	if f.State != "" {
+		return f.State + " " + f.Code
+	}
+	return f.Code + " 0"
+}
+
+// told is the text of an answer without rows.
+func (r *jdbcRequest) told(reply *protocol.Reply) string {
+	switch r.kind {
+	case "commit":
+		return "Commit"
+	case "rollback":
+		return "Rollback"
+	}
+	return strconv.FormatInt(reply.Affected, 10) + " updates\n"
+}
+
+// keep sets the variables that an answer gives values to.
+func (t *thread) keep(r *jdbcRequest, reply *protocol.Reply) {
+	k := 0
+	for column, name := range r.columns() {
+		if r.changes != nil {
+			k = column
+		}
+		if name == "" {
+			continue
+		}
+		t.vars[name+"_#"] = strconv.FormatInt(reply.Rows, 10)
+		if k >= len(reply.Captured) || reply.Captured[k].Kind == gen.Null {
+			delete(t.vars, name+"_1")
+		} else {
+			t.vars[name+"_1"] = shown(&reply.Captured[k])
+		}
+		k++
+	}
+}
+
+// shown is a value of an answer as text, numbers with fractions as Java writes them.
+func shown(v *gen.Value) string {
+	if v.Kind == gen.Float {
+		return show(v.F)
+	}
+	return string(v.AppendText(nil))
+}
+
+// returnsRows reports whether the answer of a statement is the rows of a table as text.
+func (r *jdbcRequest) returnsRows() bool {
+	return r.kind == "" || strings.Contains(r.kind, "select") || r.kind == "callable statement"
+}
+
+// readsBody reports whether an extractor or assertion reads the text of an answer.
+func readsBody(e *Element) bool {
+	switch e.Class {
+	case "RegexExtractor":
+		return isBody(e.text("RegexExtractor.useHeaders"))
+	case "BoundaryExtractor":
+		return isBody(e.text("BoundaryExtractor.useHeaders"))
+	case "ResponseAssertion":
+		return strings.Contains(e.text("Assertion.test_field"), "response_data")
+	case "HtmlExtractor", "XPathExtractor", "XPath2Extractor", "JSONPostProcessor", "JMESPathExtractor", "SizeAssertion",
+		"JSONPathAssertion", "JMESPathAssertion", "XPathAssertion", "XPath2Assertion", "XMLAssertion", "MD5HexAssertion":
+		return true
+	}
+	return false
+}
+
+// isBody reports whether a field of JMeter's extractors is the answer's body, in one of its forms.
+func isBody(field string) bool {
+	return field == "" || field == "false" || field == "unescaped" || field == "as_document"
+}

@@ -36,7 +36,12 @@ func (c *compiler) sampler(e *Element) *sampler {
 		s.kind = httpSampler
 		s.http = c.http(e)
 	}
-	c.inScope(func(x *Element) { c.attach(s, x) })
+	c.inScope(func(x *Element) {
+		if s.jdbc != nil && s.jdbc.returnsRows() && readsBody(x) {
+			c.fault(x, "it reads the rows of %s as text, which isn't available; give that variable names", e)
+		}
+		c.attach(s, x)
+	})
 	c.program.samplers = append(c.program.samplers, s)
 	if s.sends() {
 		c.operation(s)

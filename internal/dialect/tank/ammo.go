@@ -16,9 +16,12 @@ import (
 // shot is a request of a list.
 type shot struct {
 	tag    string
-	tagged bool      // the list gives the tag
-	raw    []byte    // as it is sent, in HTTP/1
-	web    *webEntry // instead of raw
+	tagged bool       // the list gives the tag
+	raw    []byte     // as it is sent, in HTTP/1
+	web    *webEntry  // instead of raw
+	call   *callEntry // likewise
+	stream int        // that sends it
+	origin string     // scheme://host:port if streams have different addresses
 }
 
 // webEntry is a request of which brunt writes the head.
@@ -36,13 +39,23 @@ type ammo struct {
 	// requests when it is repeated.
 	first   int
 	skipped int // lines that are no request
+	// sequence has, of several streams, the position in shots of each request of the load.
+	sequence []int32
 }
 
 // pass is how many requests one pass has.
-func (a *ammo) pass() int { return len(a.shots) - a.first }
+func (a *ammo) pass() int {
+	if a.sequence != nil {
+		return len(a.sequence)
+	}
+	return len(a.shots) - a.first
+}
 
 // at returns the position in shots of request number i of the load.
 func (a *ammo) at(i uint64) int {
+	if n := uint64(len(a.sequence)); n > 0 {
+		return int(a.sequence[i%n])
+	}
 	if i < uint64(a.first) {
 		return int(i)
 	}
@@ -501,17 +514,21 @@ func stpd(name string, text []byte) (a *ammo, timesMs []int64, err error) {
 
 // jsonEntry is a line of a list in JSON.
 type jsonEntry struct {
-	N      int       `json:"n"` // position in the list
-	Tag    string    `json:"tag,omitempty"`
-	Tagged bool      `json:"tagged,omitempty"`
-	Raw    string    `json:"raw,omitempty"`
-	Raw64  []byte    `json:"raw64,omitempty"`
-	Web    *webEntry `json:"web,omitempty"`
+	N      int        `json:"n"` // position in the list
+	Tag    string     `json:"tag,omitempty"`
+	Tagged bool       `json:"tagged,omitempty"`
+	Raw    string     `json:"raw,omitempty"`
+	Raw64  []byte     `json:"raw64,omitempty"`
+	Web    *webEntry  `json:"web,omitempty"`
+	Call   *callEntry `json:"call,omitempty"`
+	Stream int        `json:"stream,omitempty"`
+	Origin string     `json:"origin,omitempty"`
 }
 
 // encode returns a line of an operation's text, without secrets.
 func (sh *shot) encode(n int, v *veil) string {
-	e := jsonEntry{N: n, Tag: sh.tag, Tagged: sh.tagged, Web: v.web(sh.web)}
+	e := jsonEntry{N: n, Tag: sh.tag, Tagged: sh.tagged, Web: v.web(sh.web), Call: v.call(sh.call),
+		Stream: sh.stream, Origin: sh.origin}
 	raw := v.raw(sh.raw)
 	if text := string(raw); strings.ToValidUTF8(text, "") == text {
 		e.Raw = text

@@ -82,6 +82,8 @@ type criterion interface {
 	explain() string
 	// kind is the criterion's name.
 	kind() string
+	// source is the criterion as it is configured.
+	source() string
 }
 
 // base is what criteria share.
@@ -188,12 +190,15 @@ func (c *codes) count(f *figures, zero bool) (n int) {
 		of = f.net
 	}
 	for code, k := range of {
-		if c.form.MatchString(strconv.Itoa(code)) && (!c.net || code != 0 || zero) {
+		if c.has(code) && (!c.net || code != 0 || zero) {
 			n += k
 		}
 	}
 	return n
 }
+
+// has reports whether the mask names a code.
+func (c *codes) has(code int) bool { return c.form.MatchString(strconv.Itoa(code)) }
 
 // steady counts seconds in a row.
 type steady struct {
@@ -649,8 +654,8 @@ func (c *Config) readAutostop(n *yaml.Node) {
 		c.reportFile = file
 	}
 	most := 0
-	if len(c.streams) == 1 {
-		most = c.streams[0].load.sessions
+	for _, s := range c.streams {
+		most += s.load.sessions
 	}
 	for _, item := range c.list(o.get("autostop"), "autostop") {
 		text := c.text(item, "autostop")

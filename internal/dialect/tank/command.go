@@ -86,17 +86,18 @@ func execute(s *command.Env, args []string) error {
 	case o.Version:
 		fmt.Fprintf(s.Out, "YandexTank/2.0.11 [brunt %s]\n", s.Version)
 		return nil
-	case own.Workers.Workers.Number > 0:
-		return httpload.Refused(errors.New("--workers: the phout and autostop need one process; "+
-			"brunt convert makes a plan for workers"), replacing, exitFailed)
 	}
 	c, err := Load(o)
 	if err != nil {
 		return httpload.Refused(err, replacing, exitFailed)
 	}
+	workers := own.Workers.Workers.Number > 0
 	p, err := c.Plan()
 	if err == nil {
 		err = own.Apply(p)
+	}
+	if err == nil && workers {
+		err = c.spread(o.Manual)
 	}
 	if err != nil {
 		return httpload.Refused(err, replacing, exitFailed)
@@ -104,6 +105,9 @@ func execute(s *command.Env, args []string) error {
 	s.Flags = map[string]string{"threshold": "--threshold"}
 	e := &execution{config: c, o: o, stdin: s.In, replacing: replacing, quiet: own.Quiet || o.Quiet,
 		began: time.Now(), version: s.Version}
+	if workers {
+		e.afar = &afar{}
+	}
 	for _, note := range append(o.Notes, c.notes...) {
 		if !s.PlanOnly {
 			fmt.Fprintf(s.Err, "brunt: %s\n", note)

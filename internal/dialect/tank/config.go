@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/base/lazyregexp"
+	"brunt/internal/dialect/calls"
 	"brunt/internal/plan"
 )
 
@@ -31,8 +32,10 @@ type Config struct {
 
 // stream is a load: a phantom, a pool of Pandora, or BFG.
 type stream struct {
+	node      *yaml.Node
 	generator string // "phantom", "pandora" or "bfg"
 	address   string
+	calls     *calls.Server // nil: HTTP
 	tls       tlsConfig
 	list      *ammo // nil: scenarios
 	tags      tagging
@@ -230,7 +233,7 @@ func (c *Config) addOption(option string) {
 		}
 		value = list(items)
 	case section == "autostop" && name == "autostop":
-		value = list(calls(text))
+		value = list(splitCalls(text))
 	case slices.Contains(lists, section+"."+name):
 		value = list(strings.Fields(text))
 	}
@@ -241,8 +244,8 @@ func (c *Config) addOption(option string) {
 	c.root = merge(c.root, mapping(scalar(section), value), 0)
 }
 
-// calls splits "time(1s,5s) net(xx,1,1)".
-func calls(text string) (all []string) {
+// splitCalls splits "time(1s,5s) net(xx,1,1)".
+func splitCalls(text string) (all []string) {
 	for part := range strings.SplitSeq(text, ")") {
 		if part = strings.TrimSpace(part); part != "" {
 			all = append(all, part+")")
@@ -265,8 +268,7 @@ func (c *Config) read() {
 	case len(c.streams) == 0:
 		c.fault(c.root, "no generator is enabled; add phantom, pandora or bfg with enabled: true")
 	case len(c.streams) > 1:
-		c.fault(c.root, "several generators, pools or parts of multi send at once; brunt sends one: keep one of them, "+
-			"or start brunt for each")
+		c.checkTogether()
 	}
 	if n := o.get("autostop"); n != nil && len(c.faults) == 0 {
 		c.readAutostop(n)
@@ -377,10 +379,30 @@ func (c *Config) phantom(o *object) {
 	}
 	s.timeoutMs = cmp.Or(ms, usualTimeout)
 	c.stepper(o, s, "phantom")
-	if n := o.get("multi"); n != nil && len(c.list(n, "multi")) > 0 {
-		c.fault(n, "multi: several streams at once aren't available; start brunt for each")
-	}
+	s.node = o.node
 	c.streams = append(c.streams, s)
+	for _, n := range c.list(o.get("multi"), "multi") {
+		c.part(o, n)
+	}
+}
+
+// part reads a part of phantom's multi, which has the section's settings except for those that it gives itself.
+func (c *Config) part(o *object, n *yaml.Node) {
+	own := c.object(n, "a part of multi", phantomKeys...)
+	if own == nil {
+		return
+	}
+	both := &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column, HeadComment: n.HeadComment}
+	for _, e := range own.entries {
+		both.Content = append(both.Content, e.key, e.value)
+	}
+	for _, e := range o.entries {
+		given := slices.ContainsFunc(own.entries, func(of entry) bool { return of.key.Value == e.key.Value })
+		if !given && e.key.Value != "multi" {
+			both.Content = append(both.Content, e.key, e.value)
+		}
+	}
+	c.phantom(&object{node: both})
 }
 
 // address reads an address: host, host:port, [host]:port, or an IPv6 address.
@@ -532,6 +554,7 @@ func (c *Config) bfg(o *object) {
 		c.fault(cmp.Or(n, o.node), "gun_type %q isn't available: it is a program in Python; only http is sent", kind)
 		return
 	}
+	s.node = o.node
 	c.stepper(o, s, "bfg")
 	c.streams = append(c.streams, s)
 }

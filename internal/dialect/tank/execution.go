@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +32,7 @@ type execution struct {
 	stdin            io.Reader
 	replacing, quiet bool
 	version          string
+	afar             *afar // not nil: workers send the load
 	began            time.Time
 	outputs          *loadtest.Outputs
 	program          *Program
@@ -74,11 +76,18 @@ func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	if !e.quiet && !e.replacing {
 		v.Notice = loadtest.Notices(out)
 	}
+	if e.afar != nil {
+		return v, e.makeFolder()
+	}
 	return v, nil
 }
 
 func (e *execution) attach(w *workload.Workload) {
 	e.program, _ = w.Scripts().(*Program)
+	if e.afar != nil {
+		e.afar.tags = e.program.afarTags()
+		return
+	}
 	w.Timed = e.timed
 	if e.program.Scenarios() {
 		e.program.OnAnswer = e.answered
@@ -90,20 +99,32 @@ func (e *execution) attach(w *workload.Workload) {
 
 // number counts the requests that have no tag of their own.
 func (e *execution) number() {
+	a := &e.program.ammo
+	if a.sequence != nil {
+		counts := map[int]int{} // by stream
+		for _, at := range a.sequence {
+			sh := &a.shots[at]
+			e.untagged = append(e.untagged, counts[sh.stream])
+			if !sh.tagged {
+				counts[sh.stream]++
+			}
+		}
+		return
+	}
 	n := 0
-	for i := range e.program.ammo.shots {
+	for i := range a.shots {
 		e.untagged = append(e.untagged, n)
-		if !e.program.ammo.shots[i].tagged {
+		if !a.shots[i].tagged {
 			n++
-			if i >= e.program.ammo.first {
+			if i >= a.first {
 				e.each++
 			}
 		}
 	}
 }
 
-// ready makes the folder of artifacts.
-func (e *execution) ready(ctx context.Context) error {
+// makeFolder makes the folder of artifacts.
+func (e *execution) makeFolder() error {
 	name := e.config.artifacts
 	if name == "" {
 		name = e.began.Format("2006-01-02_15-04-05.000000")
@@ -112,11 +133,19 @@ func (e *execution) ready(ctx context.Context) error {
 	if err := os.MkdirAll(e.folder, 0o755); err != nil {
 		return exitcode.Usage(fmt.Errorf("can't make the folder of artifacts: %w", err))
 	}
+	return nil
+}
+
+// ready makes the folder of artifacts and the phout.
+func (e *execution) ready(ctx context.Context) error {
+	err := e.makeFolder()
+	if err != nil {
+		return err
+	}
 	path := e.config.phout
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(e.folder, filepath.Base(path))
 	}
-	var err error
 	if e.file, err = os.Create(path); err != nil {
 		return exitcode.Usage(fmt.Errorf("can't write %s: %w", path, cause(err)))
 	}
@@ -193,6 +222,12 @@ func (e *execution) timed(t workload.Timing) {
 	}
 	s := sample{sent: e.clock(t.EndNs).Add(time.Duration(sent)), tag: e.tag(t.Index), real: max(t.EndNs-sent, 0) / 1000,
 		out: int64(e.program.Size(t.Index)), in: t.Facts.BytesIn, net: netCode(t.Class)}
+	if e.config.streams[0].calls != nil {
+		// Pandora's gun reports the status and the whole time, and no error numbers.
+		s.in, s.net, s.proto = 0, noError, callStatus(t.Class, t.Code)
+		e.add(&s)
+		return
+	}
 	if s.net == noError {
 		s.proto = t.Facts.Status
 	}
@@ -205,7 +240,7 @@ func (e *execution) tag(index uint64) string {
 	a := &e.program.ammo
 	at := a.at(index)
 	sh := &a.shots[at]
-	rules := &e.config.streams[0].tags
+	rules := &e.config.streams[sh.stream].tags
 	switch {
 	case sh.tagged:
 		return sh.tag
@@ -213,6 +248,8 @@ func (e *execution) tag(index uint64) string {
 		return fmt.Sprintf("%032x", index)
 	case !rules.enum:
 		return sh.tag
+	case a.sequence != nil:
+		return fmt.Sprintf("%s#%d", sh.tag, e.untagged[index%uint64(len(a.sequence))])
 	}
 	n := e.untagged[at]
 	if passes := (index - uint64(at)) / uint64(a.pass()); index >= uint64(a.first) {
@@ -266,6 +303,13 @@ const settled = 200 * time.Millisecond
 func (e *execution) Interval(iv *measure.Interval) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.afar != nil {
+		for i := range iv.Operations {
+			e.late += iv.Operations[i].Dropped()
+		}
+		e.secondOver(e.afar.add(iv))
+		return nil
+	}
 	if length := iv.EndNs - iv.StartNs; length > 0 {
 		e.busy[iv.UnixNs/1e9] = iv.Pace.InFlightNs / float64(length)
 	}
@@ -287,17 +331,22 @@ func (e *execution) report(last int64) {
 		e.told = max(e.told, ts)
 		sec.instances, sec.elapsedS = e.busy[ts], time.Since(e.began).Seconds()
 		delete(e.busy, ts)
-		if !e.quiet {
-			e.tell(sec)
-		}
-		if e.cause != nil {
-			continue
-		}
-		for _, c := range e.config.autostop {
-			if c.notify(sec) {
-				e.stop(c, sec)
-				break
-			}
+		e.judge(sec)
+	}
+}
+
+// judge tells about a second, and applies the criteria of autostop. The lock is held.
+func (e *execution) judge(s *second) {
+	if !e.quiet {
+		e.tell(s)
+	}
+	if e.cause != nil {
+		return
+	}
+	for _, c := range e.config.autostop {
+		if c.notify(s) {
+			e.stop(c, s)
+			return
 		}
 	}
 }
@@ -331,7 +380,11 @@ func (e *execution) result(run *record.Run, dir string) error {
 	err := loadtest.Drain(e.outputs.Out)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.report(time.Now().Add(time.Hour).Unix())
+	if e.afar != nil {
+		e.secondOver(e.afar.end())
+	} else {
+		e.report(time.Now().Add(time.Hour).Unix())
+	}
 	e.outputs.Err.Wait(linesPatience)
 	_, werr := io.WriteString(e.outputs.Out, e.screen())
 	err = errors.Join(err, werr, e.artifacts())
@@ -352,7 +405,7 @@ func (e *execution) artifacts() error {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(e.folder, name)
 		}
-		err = os.WriteFile(name, []byte(e.cause.(interface{ source() string }).source()), 0o644)
+		err = os.WriteFile(name, []byte(e.cause.source()), 0o644)
 	}
 	status := fmt.Sprintf("exit_code: %d\nleft_time: null\nstatus_code: FINISHED\ntank_msg: %q\ntest_id: %q\n",
 		e.code(false), e.why(), filepath.Base(e.folder))
@@ -407,8 +460,8 @@ func (e *execution) screen() string {
 		for _, q := range slices.Backward(quantiles) {
 			fmt.Fprintf(&b, "  %5.1f%% < %.1f ms\n", q, percentile(e.all.all.realUs, q)/1000)
 		}
-		writeCodes(&b, "\nHTTP codes:", e.all.all.proto, n)
-		writeCodes(&b, "\nNet codes:", e.all.all.net, n)
+		writeCodes(&b, "\nHTTP codes:", e.all.all.proto, n, e.afar != nil)
+		writeCodes(&b, "\nNet codes:", e.all.all.net, n, false)
 		b.WriteString("\nCases:\n")
 		for _, tag := range sortedKeys(e.all.tagged) {
 			f := e.all.tagged[tag]
@@ -431,10 +484,14 @@ func (e *execution) screen() string {
 
 func share(n, of int) float64 { return 100 * float64(n) / float64(of) }
 
-// writeCodes writes how many requests had each code.
-func writeCodes(b *strings.Builder, title string, codes map[int]int, n int) {
+// writeCodes writes how many requests had each code. If classes is set, codes stand for their classes.
+func writeCodes(b *strings.Builder, title string, codes map[int]int, n int, classes bool) {
 	b.WriteString(title + "\n")
 	for _, code := range slices.Sorted(maps.Keys(codes)) {
-		fmt.Fprintf(b, "  %8d %6.2f%%  %d\n", codes[code], share(codes[code], n), code)
+		name := strconv.Itoa(code)
+		if classes && code > 0 {
+			name = name[:1] + "xx"
+		}
+		fmt.Fprintf(b, "  %8d %6.2f%%  %s\n", codes[code], share(codes[code], n), name)
 	}
 }

@@ -19,6 +19,7 @@ import (
 // requests with one tag, a JSON object on each line, or a scenario. The options:
 //
 //	first     how many requests of the list are sent once, before the rest is repeated; 0
+//	sequence  of several streams: the position in the list of each request of the load
 //	limit     how many operations the load has; 0 (default): no limit
 //	order     the operations of scenarios, by number, separated by spaces
 //	host      scenarios: the usual Host
@@ -79,6 +80,13 @@ func (p *Program) compileList(s *script.Source) error {
 		}
 		p.ammo.first = int(n)
 	}
+	for word := range strings.FieldsSeq(s.Options["sequence"]) {
+		n, err := strconv.ParseUint(word, 10, 31)
+		if err != nil {
+			return fmt.Errorf("option sequence: %q is no number", word)
+		}
+		p.ammo.sequence = append(p.ammo.sequence, int32(n))
+	}
 	type placed struct {
 		at, op, web int
 		shot        shot
@@ -98,7 +106,11 @@ func (p *Program) compileList(s *script.Source) error {
 			if err := json.Unmarshal([]byte(text), &e); err != nil {
 				return &script.Error{Operation: op, Line: line, Text: "isn't a request in JSON: " + err.Error()}
 			}
-			sh := shot{tag: e.Tag, tagged: e.Tagged, raw: []byte(unveil(e.Raw)), web: e.Web}
+			sh := shot{tag: e.Tag, tagged: e.Tagged, raw: []byte(unveil(e.Raw)), web: e.Web, call: e.Call,
+				stream: e.Stream, origin: e.Origin}
+			if e.Origin != "" {
+				p.requests[op][0] = rawElsewhere(s.Operations[op].Name)
+			}
 			if e.Raw64 != nil {
 				sh.raw = []byte(unveil(string(e.Raw64)))
 			}
@@ -108,8 +120,13 @@ func (p *Program) compileList(s *script.Source) error {
 				e.Web.unveiled(unveil)
 				one.web = len(p.requests[op])
 				p.requests[op] = append(p.requests[op], e.Web.request())
+				p.requests[op][one.web].Web.Origin = e.Origin
+			case e.Call != nil:
+				e.Call.unveiled(unveil)
+				one.web = len(p.requests[op])
+				p.requests[op] = append(p.requests[op], e.Call.request())
 			case len(sh.raw) == 0:
-				return &script.Error{Operation: op, Line: line, Text: "has neither raw nor web"}
+				return &script.Error{Operation: op, Line: line, Text: "has none of raw, web and call"}
 			default:
 				raws++
 			}
@@ -135,6 +152,11 @@ func (p *Program) compileList(s *script.Source) error {
 	if p.ammo.pass() <= 0 {
 		return fmt.Errorf("the list has no request that is repeated")
 	}
+	for _, at := range p.ammo.sequence {
+		if int(at) >= len(all) {
+			return fmt.Errorf("option sequence: the list has no request number %d", at)
+		}
+	}
 	return nil
 }
 
@@ -145,6 +167,14 @@ func rawRequest(name string, keep bool) protocol.Request {
 	if keep {
 		r.Capture = []protocol.Capture{{Name: "head", Kind: gen.String}, {Name: "body", Kind: gen.String}}
 	}
+	return r
+}
+
+// rawElsewhere is rawRequest for one of several addresses, which is the first argument.
+func rawElsewhere(name string) protocol.Request {
+	r := rawRequest(name, false)
+	r.Params = []gen.Kind{gen.String, gen.String}
+	r.Web.Origin, r.Web.Body = "$1", []byte("$2")
 	return r
 }
 
@@ -238,7 +268,7 @@ type session struct {
 	player  *player // nil unless scenarios are played
 	op      int
 	index   uint64
-	args    [1]gen.Value
+	args    [2]gen.Value // the address, if there are several, and the request
 	pausing bool
 }
 
@@ -278,9 +308,12 @@ func (s *session) Again() script.Step {
 	at := p.ammo.at(s.index)
 	sh := &p.ammo.shots[at]
 	step := script.Step{Move: script.Send, Request: p.webs[at], Last: true}
-	if sh.web == nil {
+	if len(sh.raw) > 0 {
+		step.Args = s.text(sh.raw)
+	}
+	if len(sh.raw) > 0 && sh.origin != "" {
 		v := &s.args[0]
-		v.Kind, v.B = gen.String, append(v.B[:0], sh.raw...)
+		v.Kind, v.B = gen.String, append(v.B[:0], sh.origin...)
 		step.Args = s.args[:]
 	}
 	return step
@@ -292,10 +325,15 @@ func (s *session) send() script.Step {
 	if err != nil {
 		return failed("request", err)
 	}
-	v := &s.args[0]
-	v.Kind, v.B = gen.String, append(v.B[:0], text...)
-	return script.Step{Move: script.Send, Request: s.player.at, Args: s.args[:],
+	return script.Step{Move: script.Send, Request: s.player.at, Args: s.text(text),
 		Last: s.player.at == len(s.player.scenario.Steps)-1}
+}
+
+// text returns a request as the only argument.
+func (s *session) text(request []byte) []gen.Value {
+	v := &s.args[1]
+	v.Kind, v.B = gen.String, append(v.B[:0], request...)
+	return s.args[1:]
 }
 
 func failed(code string, err error) script.Step {
@@ -312,7 +350,7 @@ func (s *session) Answered(r *protocol.Reply) script.Step {
 		return script.Step{Failure: r.Failure}
 	}
 	if on := s.program.OnAnswer; on != nil {
-		on(s.index, s.player.at, r.Status, r.BytesIn, len(s.args[0].B), r.Parts)
+		on(s.index, s.player.at, r.Status, r.BytesIn, len(s.args[1].B), r.Parts)
 	}
 	if r.Status == 0 || r.Fatal {
 		return script.Step{Failure: r.Failure}

@@ -24,9 +24,11 @@ type reader struct {
 	notes  []string
 }
 
-// fault adds a fault at a node, which may be nil.
+// fault adds a fault at a node, which may be nil. Parts of phantom's multi share nodes, whose faults are added once.
 func (r *reader) fault(n *yaml.Node, format string, args ...any) {
-	r.faults = append(r.faults, r.place(n)+fmt.Sprintf(format, args...))
+	if text := r.place(n) + fmt.Sprintf(format, args...); !slices.Contains(r.faults, text) {
+		r.faults = append(r.faults, text)
+	}
 }
 
 // place returns where a node is, for the beginning of a line.

@@ -1,6 +1,7 @@
 package tank
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,18 +16,16 @@ import (
 // mostTags is how many tags have statistics of their own in brunt's report.
 const mostTags = 200
 
+// otherTags is the name of the requests beyond mostTags tags.
+const otherTags = "other tags"
+
 // Plan makes the plan of a configuration, which has no faults.
 func (c *Config) Plan() (*plan.Plan, error) {
+	if len(c.streams) > 1 {
+		return c.together()
+	}
 	s := c.streams[0]
-	p := &plan.Plan{Name: "tank-" + s.address}
-	p.Target = plan.Target{Protocol: "http", Addresses: []string{s.address}, Options: s.options}
-	if s.tls.on {
-		p.Target.Protocol = "https"
-		p.Target.TLS = plan.TLS{Enabled: true, InsecureSkipVerify: true, CertFile: s.tls.cert, KeyFile: s.tls.key}
-	}
-	if s.generator == "phantom" {
-		s.options["http2"] = "off"
-	}
+	p := s.target()
 	if err := c.load(p, s); err != nil {
 		return nil, err
 	}
@@ -52,6 +51,24 @@ func (c *Config) Plan() (*plan.Plan, error) {
 	return p, nil
 }
 
+// target returns a plan with the stream's target.
+func (s *stream) target() *plan.Plan {
+	p := &plan.Plan{Name: "tank-" + s.address}
+	if s.calls != nil {
+		p.Target = s.calls.Target()
+		return p
+	}
+	p.Target = plan.Target{Protocol: "http", Addresses: []string{s.address}, Options: s.options}
+	if s.tls.on {
+		p.Target.Protocol = "https"
+		p.Target.TLS = plan.TLS{Enabled: true, InsecureSkipVerify: true, CertFile: s.tls.cert, KeyFile: s.tls.key}
+	}
+	if s.generator == "phantom" {
+		s.options["http2"] = "off"
+	}
+	return p
+}
+
 // count makes a queue of a closed load that ends after so many operations, whichever phase this is in.
 func count(p *plan.Plan, limit uint64) error {
 	program, err := p.CompileScripts()
@@ -74,29 +91,29 @@ func count(p *plan.Plan, limit uint64) error {
 	return nil
 }
 
-// operations adds an operation for each tag.
+// operations adds an operation for each tag of each stream.
 func (a *ammo) operations(p *plan.Plan, v *veil) {
-	texts, names := map[string]*strings.Builder{}, []string{}
-	counts := map[string]int{}
-	for i := range a.shots {
-		name := a.shots[i].tag
-		if texts[name] == nil && len(names) >= mostTags {
-			name = "other tags"
-		}
-		if texts[name] == nil {
-			texts[name] = &strings.Builder{}
-			names = append(names, name)
-		}
-		texts[name].WriteString(a.shots[i].encode(i, v))
-		counts[name]++
+	type kind struct {
+		tag    string
+		stream int
 	}
-	for _, tag := range names {
-		name := tag
-		if name == "" {
-			name = "no tag"
+	texts, kinds := map[kind]*strings.Builder{}, []kind{}
+	counts := map[kind]int{}
+	for i := range a.shots {
+		k := kind{a.shots[i].tag, a.shots[i].stream}
+		if texts[k] == nil && len(kinds) >= mostTags {
+			k.tag = otherTags
 		}
-		p.Operations = append(p.Operations, plan.Operation{Name: unused(p, endpoints.Name(name)),
-			Weight: float64(counts[tag]), Script: texts[tag].String()})
+		if texts[k] == nil {
+			texts[k] = &strings.Builder{}
+			kinds = append(kinds, k)
+		}
+		texts[k].WriteString(a.shots[i].encode(i, v))
+		counts[k]++
+	}
+	for _, k := range kinds {
+		p.Operations = append(p.Operations, plan.Operation{
+			Name: unused(p, endpoints.Name(cmp.Or(k.tag, "no tag"))), Weight: float64(counts[k]), Script: texts[k].String()})
 	}
 }
 

@@ -62,15 +62,11 @@ func (c *Config) pools(n *yaml.Node) {
 	if len(all) == 0 {
 		c.fault(n, "pandora has no pools")
 	}
-	for i, pool := range all {
+	for _, pool := range all {
 		p := c.object(pool, "a pool", "id", "gun", "ammo", "result", "rps", "startup",
 			"rps-per-instance", "discard_overflow")
 		if p == nil {
 			continue
-		}
-		if i > 0 {
-			c.fault(pool, "several pools send at once; brunt sends one: keep one of them, or start brunt for each")
-			return
 		}
 		c.pool(p)
 	}
@@ -133,11 +129,11 @@ var gunKeys = []string{"type", "target", "ssl", "connect-ssl", "tls-handshake-ti
 	"expect-continue-timeout", "shared-client", "dial", "answlog", "auto-tag", "httptrace", "redirect"}
 
 // guns are the guns that are sent.
-var guns = []string{"http", "http2", "http/scenario"}
+var guns = []string{"http", "http2", "http/scenario", callGun}
 
 // pool reads a pool.
 func (c *Config) pool(p *object) {
-	s := &stream{generator: "pandora", timeoutMs: mostTimeout, connectMs: 3000,
+	s := &stream{node: p.node, generator: "pandora", timeoutMs: mostTimeout, connectMs: 3000,
 		options: map[string]string{"good": "200-399", "parts": "on"}}
 	g := c.object(p.get("gun"), "gun")
 	a := c.object(p.get("ammo"), "ammo")
@@ -147,6 +143,10 @@ func (c *Config) pool(p *object) {
 	kind := c.text(g.get("type"), "type")
 	if !slices.Contains(guns, kind) {
 		c.fault(cmp.Or(g.get("type"), g.node), "the gun %q isn't available; use %s", kind, strings.Join(guns, ", "))
+		return
+	}
+	if kind == callGun {
+		c.callPool(p, g, a)
 		return
 	}
 	if g = c.object(g.node, "gun", gunKeys...); g == nil {
@@ -159,6 +159,11 @@ func (c *Config) pool(p *object) {
 	s.address = c.address(g, "target", nil, s.tls.on, "the gun")
 	web := c.gun(g, s)
 	c.ammos(a, g, s, kind, web)
+	c.finishPool(p, s)
+}
+
+// finishPool reads what pools of all guns have.
+func (c *Config) finishPool(p *object, s *stream) {
 	c.result(p)
 	if s.late = "queue"; c.flag(p.get("discard_overflow"), "discard_overflow", true) {
 		s.late = "drop"
@@ -189,6 +194,17 @@ func (c *Config) gun(g *object, s *stream) (web bool) {
 			}
 		}
 	}
+	c.unfollowed(g)
+	if n := g.get("response-header-timeout"); n != nil {
+		if d := c.duration(n, "response-header-timeout"); d > 0 {
+			s.timeoutMs = d.Milliseconds()
+		}
+	}
+	return web
+}
+
+// unfollowed notes the settings of guns that aren't followed.
+func (c *Config) unfollowed(g *object) {
 	if n := g.get("shared-client"); n != nil {
 		o := c.object(n, "shared-client", "enabled", "client-number")
 		if o != nil && c.flag(o.get("enabled"), "enabled", false) {
@@ -201,12 +217,6 @@ func (c *Config) gun(g *object, s *stream) (web bool) {
 			c.note("pandora: answlog isn't followed; no requests and answers are logged")
 		}
 	}
-	if n := g.get("response-header-timeout"); n != nil {
-		if d := c.duration(n, "response-header-timeout"); d > 0 {
-			s.timeoutMs = d.Milliseconds()
-		}
-	}
-	return web
 }
 
 // result reads where results go.
@@ -248,35 +258,44 @@ func (c *Config) duration(n *yaml.Node, what string) time.Duration {
 var ammoKeys = []string{"type", "file", "limit", "passes", "headers", "uris", "continueonerror", "maxammosize",
 	"chosencases", "middlewares", "preload", "source", "continue_on_error", "max_ammo_size", "decoder"}
 
-// ammos reads the requests of a pool.
-func (c *Config) ammos(a, g *object, s *stream, gun string, web bool) {
-	kind := c.text(a.get("type"), "type")
-	lower := func(e entry) entry {
-		k := *e.key
-		k.Value = strings.ToLower(k.Value)
-		return entry{&k, e.value}
-	}
+// ammoOptions reads what all providers have. The keys of what it returns are in lower case.
+func (c *Config) ammoOptions(a *object, s *stream) *object {
 	o := &object{node: a.node}
 	for _, e := range a.entries {
-		e = lower(e)
-		if !slices.Contains(ammoKeys, e.key.Value) {
-			c.object(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{e.key, e.value}}, "ammo", ammoKeys...)
+		key := *e.key
+		key.Value = strings.ToLower(key.Value)
+		if !slices.Contains(ammoKeys, key.Value) {
+			c.object(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{&key, e.value}}, "ammo", ammoKeys...)
 		}
-		o.entries = append(o.entries, e)
+		o.entries = append(o.entries, entry{&key, e.value})
 	}
 	s.limit = uint64(max(c.whole(o.get("limit"), "limit", 0), 0))
 	s.loops = max(c.whole(o.get("passes"), "passes", 0), 0)
 	if n := o.get("middlewares"); n != nil && len(c.list(n, "middlewares")) > 0 {
 		c.fault(n, "middlewares aren't available")
 	}
-	file := c.text(o.get("file"), "file")
-	var inline []byte
+	return o
+}
+
+// ammoFile returns the file of a list, or its text if that is in the configuration.
+func (c *Config) ammoFile(o *object) (file string, inline []byte) {
+	file = c.text(o.get("file"), "file")
 	if n := o.get("source"); n != nil {
 		if src := c.object(n, "source", "type", "path", "data"); src != nil {
 			file = c.text(src.get("path"), "path")
-			inline = []byte(c.text(src.get("data"), "data"))
+			if data := src.get("data"); data != nil {
+				inline = []byte(c.text(data, "data"))
+			}
 		}
 	}
+	return file, inline
+}
+
+// ammos reads the requests of a pool.
+func (c *Config) ammos(a, g *object, s *stream, gun string, web bool) {
+	kind := c.text(a.get("type"), "type")
+	o := c.ammoOptions(a, s)
+	file, inline := c.ammoFile(o)
 	if (gun == "http/scenario") != (kind == "http/scenario") {
 		c.fault(cmp.Or(a.get("type"), a.node), "ammo %q doesn't fit the gun %q", kind, gun)
 		return

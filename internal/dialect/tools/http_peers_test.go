@@ -59,8 +59,8 @@ var (
 	doubts  = regexp.MustCompile(`(?m)^(WARNING|ERROR): The median and mean for .*\n.*\n`)
 )
 
-// shape returns a report without its figures, its bars, and ab's doubts about times, which depend on how fast the machine
-// happened to be.
+// shape returns a report without its figures, its bars, and ab's doubts about times, which depend on how fast the
+// machine happened to be.
 func shape(report string) string {
 	report = doubts.ReplaceAllString(report, "")
 	report = strings.ReplaceAll(report, "-nan%", "1%")

@@ -1,16 +1,21 @@
 package tools_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"google.golang.org/grpc/metadata"
+
 	"brunt/test/shell"
+	"brunt/test/testserver/grpcserver"
 )
 
 // tanked is a server that keeps its requests, and fails those below /bad.
@@ -36,15 +41,12 @@ func newTanked(t *testing.T) *tanked {
 	return s
 }
 
-// tank runs a configuration, in which ADDRESS is that of the server.
+// tank runs a configuration.
 func (s *tanked) tank(t *testing.T, config string, args ...string) (o shell.Outcome, phout []string) {
 	t.Helper()
-	folder := t.TempDir()
-	config = strings.NewReplacer("ADDRESS", s.Listener.Addr().String(), "FOLDER", folder).Replace(config)
-	path := filepath.Join(folder, "load.yaml")
-	shell.Put(t, path, config+"core: {artifacts_base_dir: "+folder+", artifacts_dir: out}\n")
+	path, artifacts := s.config(t, config)
 	o = shell.Run(t, "brunt tank", append([]string{"-c", path}, args...)...)
-	text, err := os.ReadFile(filepath.Join(folder, "out", "phout.log"))
+	text, err := os.ReadFile(filepath.Join(artifacts, "phout.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +54,17 @@ func (s *tanked) tank(t *testing.T, config string, args ...string) (o shell.Outc
 		phout = append(phout, strings.TrimSuffix(line, "\n"))
 	}
 	return o, phout
+}
+
+// config writes a configuration, in which ADDRESS is that of the server. It returns its path and the folder of
+// artifacts.
+func (s *tanked) config(t *testing.T, text string) (path, artifacts string) {
+	t.Helper()
+	folder := t.TempDir()
+	path = filepath.Join(folder, "load.yaml")
+	shell.Put(t, path, strings.ReplaceAll(text, "ADDRESS", s.Listener.Addr().String())+
+		"core: {artifacts_base_dir: "+folder+", artifacts_dir: out}\n")
+	return path, filepath.Join(folder, "out")
 }
 
 // column returns one column of a phout.
@@ -151,5 +164,104 @@ pandora:
 	}
 	if got := column(t, phout, 10); got != "0 0 0 999 0 0 0 999" {
 		t.Errorf("net codes %s", got)
+	}
+}
+
+// Parts of multi send at once, each its own list at its own rate to its own address.
+func TestTankSendsStreamsTogether(t *testing.T) {
+	s, other := newTanked(t), newTanked(t)
+	o, phout := s.tank(t, `
+phantom:
+  enabled: true
+  address: ADDRESS
+  load_profile: {load_type: rps, schedule: "const(20, 0.5s)"}
+  uris: [/a, /b]
+  headers: ["[Host: shop]", "[Connection: keep-alive]"]
+  autocases: 1
+  enum_ammo: true
+  multi:
+    - {uris: [/c], load_profile: {load_type: rps, schedule: "const(4, 0.5s)"}}
+    - {uris: [/a], address: "`+other.Listener.Addr().String()+`", enum_ammo: false}
+`)
+	if !strings.Contains(o.Out, "Requests: 22\n") {
+		t.Errorf("exit %d: %s%s", o.Code, o.Out, o.Err)
+	}
+	counts := map[string]int{}
+	for _, r := range s.requests {
+		counts[r]++
+	}
+	if got := fmt.Sprint(counts); got != "map[GET /a shop:5 GET /b shop:5 GET /c shop:2]" || len(other.requests) != 10 {
+		t.Errorf("the first server received %s, the other %d requests", got, len(other.requests))
+	}
+	tags := strings.Fields(column(t, phout, 1))
+	slices.Sort(tags)
+	if got := strings.Join(slices.Compact(tags), " "); got != "_a _a#0 _a#2 _a#4 _a#6 _a#8 _b#1 _b#3 _b#5 _b#7 _b#9 _c#0 _c#1" {
+		t.Errorf("tags %s", got)
+	}
+}
+
+// Workers share the schedule, and autostop judges all of them together.
+func TestTankOnWorkers(t *testing.T) {
+	s := newTanked(t)
+	path, artifacts := s.config(t, `
+phantom:
+  enabled: true
+  address: ADDRESS
+  load_profile: {load_type: rps, schedule: "const(40, 10m)"}
+  uris: [/good, /bad]
+  autocases: 1
+autostop: {autostop: ["http(5xx, 60%, 1s)", "http(5xx, 90%, 1s, _good)", "http(5xx, 90%, 1s, _bad)"]}
+`)
+	cmd, output := shell.Start(t, nil, "brunt", "tank", "-c", path, "--workers", "2", "--bundle",
+		filepath.Join(t.TempDir(), "bundle"))
+	_ = cmd.Wait() // the code says it
+	said := shell.Said(t, output)
+	if code := cmd.ProcessState.ExitCode(); code != 22 || !strings.Contains(said, "_good\n") ||
+		!strings.Contains(said, "Autostop: 5xx codes count higher than 90.0% for 1s for tag _bad") {
+		t.Errorf("exit %d", code)
+	}
+	if text, err := os.ReadFile(filepath.Join(artifacts, "autostop_report.txt")); err != nil ||
+		string(text) != "http(5xx, 90%, 1s, _bad)" {
+		t.Errorf("the report of autostop is %q, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(artifacts, "phout.log")); err == nil {
+		t.Error("there is a phout, whose requests aren't known")
+	}
+}
+
+// Calls of gRPC have their statuses as those of HTTP, and no error numbers.
+func TestTankSendsCalls(t *testing.T) {
+	var mu sync.Mutex
+	kinds := 0
+	server := grpcserver.Start(t, grpcserver.Reflection("v1"), grpcserver.Seen(func(md metadata.MD) {
+		mu.Lock()
+		defer mu.Unlock()
+		kinds += len(md.Get("kind"))
+	}))
+	list := shell.List(t, `{"tag": "say", "call": "brunt.test.Echo.Say", "metadata": {"Kind": "a"}, "payload": {"text": "a$"}}`,
+		`{"tag": "gone", "call": "brunt.test.Echo.End", "payload": {"code": 5, "text": "gone"}}`,
+		`{"tag": "denied", "call": "brunt.test.Echo.End", "payload": {"code": 16}}`)
+	s := newTanked(t)
+	o, phout := s.tank(t, `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: grpc, target: "`+server.Addr+`", timeout: 5s}
+        ammo: {type: grpc/json, file: `+list+`, passes: 2}
+        rps: {type: unlimited, duration: 10m}
+        startup: {type: once, times: 1}
+`, "--threshold", "errors <= 100%")
+	if o.Code != 0 {
+		t.Errorf("exit %d", o.Code)
+	}
+	if got := column(t, phout, 1); got != "say gone denied say gone denied" {
+		t.Errorf("tags %s", got)
+	}
+	if got := column(t, phout, 11) + " net " + column(t, phout, 10); got != "200 404 401 200 404 401 net 0 0 0 0 0 0" {
+		t.Errorf("codes %s", got)
+	}
+	if kinds != 2 {
+		t.Errorf("%d calls with the metadata kind, want 2", kinds)
 	}
 }

@@ -25,7 +25,7 @@ type recorder interface {
 	Reconnect(address int)
 	SetGauges(up []int, busy int, backlog uint64, loopBusy float64)
 	SetUp(upNs float64, spanNs int64)
-	NextPhase(ns int64)
+	NextPhase(ns int64, undecided uint64)
 	Asked() bool
 	Poll()
 	Close()

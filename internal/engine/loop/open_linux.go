@@ -169,8 +169,9 @@ func (l *loop) countDue(p *stagePart, now int64) {
 		if n := p.fallDue(at - 1); n > 0 {
 			l.rec.Offer(n)
 		}
-		l.setGauges(l.now(), p.backlog())
-		l.rec.NextPhase(at)
+		backlog := p.backlog()
+		l.setGauges(l.now(), backlog)
+		l.rec.NextPhase(at, backlog+uint64(l.pending.operations))
 	}
 	if n := p.fallDue(now); n > 0 {
 		l.rec.Offer(n)

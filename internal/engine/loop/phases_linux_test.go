@@ -3,6 +3,7 @@ package loop_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,23 +83,94 @@ func TestArrivalsBelongToTheirPhase(t *testing.T) {
 	}
 }
 
+// Answers that come after the next phase has begun count in the phase in which their arrivals fell due.
+func TestAnswersBelongToThePhaseOfTheirArrivals(t *testing.T) {
+	t.Parallel()
+	const due = 10 // in the first phase
+	for _, codec := range []bool{true, false} {
+		t.Run(fmt.Sprintf("codec tier %v", codec), func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int64
+			next := make(chan struct{}) // closed when the second phase has sent something
+			cfg := echoing(t, phasesOf(due), echo.Config{Answer: func(echo.Frame) bool {
+				switch n := requests.Add(1); {
+				case n <= due:
+					<-next
+				case n == due+1:
+					close(next)
+				}
+				return true
+			}})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			first := firstInterval{cancel: cancel}
+			run := engine.Config{
+				Workload: cfg.Workload, Fleet: connect(t, &cfg, echo.Driver{}, codec), Collector: cfg.Collector,
+				Clock: cfg.Clock, Sinks: []measure.Sink{&first},
+			}
+			if _, err := engine.Drive(ctx, nil, run, engine.Walk(cfg.Workload.Plan.Load)); err != nil {
+				t.Fatal(err)
+			}
+			if first.phase != "first" || first.offered != due || first.done != due {
+				t.Errorf("the first interval, of phase %q, has %d done of %d, want all %d", first.phase, first.done,
+					first.offered, due)
+			}
+		})
+	}
+}
+
+// phasesOf returns a plan whose first phase has n arrivals, and is followed by a long one.
+func phasesOf(n int) *plan.Plan {
+	p := single()
+	p.Settings = plan.Settings{Interval: 4 * time.Second}.WithDefaults()
+	for _, phase := range []plan.Phase{
+		{Name: "first", Duration: 500 * time.Millisecond}, {Name: "next", Duration: time.Hour},
+	} {
+		phase.Kind, phase.RateFrom, phase.RateTo = plan.Open, 2*float64(n), 2*float64(n)
+		p.Load = append(p.Load, phase)
+	}
+	return p
+}
+
+// firstInterval keeps what was counted in the first interval, and then ends the load.
+type firstInterval struct {
+	cancel        context.CancelFunc
+	phase         string
+	offered, done uint64
+}
+
+// Interval implements measure.Sink.
+func (f *firstInterval) Interval(iv *measure.Interval) error {
+	if f.phase == "" {
+		f.phase, f.offered, f.done = iv.Phase, iv.Offered, iv.Operations[0].Done
+		f.cancel()
+	}
+	return nil
+}
+
 // driven runs the load of a plan on one of the tiers and returns the sums.
 func driven(t *testing.T, p *plan.Plan, codec bool) *measure.Tally {
+	t.Helper()
+	cfg := echoing(t, p, echo.Config{})
+	fleet := connect(t, &cfg, echo.Driver{}, codec)
+	run := engine.Config{Workload: cfg.Workload, Fleet: fleet, Collector: cfg.Collector, Clock: cfg.Clock}
+	if _, err := engine.Drive(context.Background(), nil, run, engine.Walk(p.Load)); err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Collector.Tally()
+}
+
+// echoing returns a configuration that sends a plan to an own server.
+func echoing(t *testing.T, p *plan.Plan, server echo.Config) engine.FleetConfig {
 	t.Helper()
 	w, err := workload.Compile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := engine.FleetConfig{
-		Workload: w, Driver: echo.Driver{}, Sessions: 4, OperationTimeout: 30 * time.Second,
+	return engine.FleetConfig{
+		Workload: w, Driver: echo.Driver{}, Sessions: 32, OperationTimeout: 30 * time.Second,
 		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
-		Where:   engine.Where{Targets: []protocol.Target{{Address: listen(t, echo.Config{}).Address()}}},
+		Where:   engine.Where{Targets: []protocol.Target{{Address: listen(t, server).Address()}}},
 		Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second},
 	}
-	fleet := connect(t, &cfg, echo.Driver{}, codec)
-	run := engine.Config{Workload: w, Fleet: fleet, Collector: cfg.Collector, Clock: cfg.Clock}
-	if _, err := engine.Drive(context.Background(), nil, run, engine.Walk(p.Load)); err != nil {
-		t.Fatal(err)
-	}
-	return cfg.Collector.Tally()
 }

@@ -90,6 +90,9 @@ func (s *session) within() bool {
 // push adds f to the outstanding requests.
 func (s *session) push(f *request) {
 	f.next = nil
+	if f.partial != nil {
+		f.partial.held = false // of an earlier request
+	}
 	if s.tail != nil {
 		s.tail.next = f
 	} else {
@@ -130,7 +133,8 @@ func (s *session) remove(f *request) {
 	s.outstanding--
 }
 
-// promote makes the request with a tag the oldest of those outstanding, if it has been sent.
+// promote makes the request with a tag the oldest of those outstanding, if it has been sent. What has been read of the
+// answer to the oldest one before is kept until its own turn comes again: servers send answers in parts, by turns.
 func (s *session) promote(tag uint64) {
 	for before := s.head; before != nil && before.next != nil && !before.next.fresh; before = before.next {
 		f := before.next
@@ -140,10 +144,21 @@ func (s *session) promote(tag uint64) {
 		if before.next = f.next; s.tail == f {
 			s.tail = before
 		}
+		if s.scanned {
+			s.head.setAside(&s.reply)
+		}
 		f.next, s.head = s.head, f
 		s.scanned = false
 		return
 	}
+}
+
+// begin prepares the reply to the oldest outstanding request, unless its answer has been read in part.
+func (s *session) begin() {
+	if f := s.head; !s.scanned && !f.takeUp(&s.reply) {
+		s.reply.Reset(len(f.cursor.Request().Capture))
+	}
+	s.scanned = true
 }
 
 // worker executes operations, one at a time or as many as may be pipelined. Users call it a session. It has one
@@ -284,8 +299,34 @@ type request struct {
 	cursor    workload.Cursor
 
 	tag     uint64 // of the current request, if its codec is Tagged
+	partial *partial
 	wakeAt  int64
 	heapPos int // in the heap of timers, from 1; 0 when not in it
+}
+
+// partial is the reply to a request whose answer has been read in part, while another request's is read. It is reused.
+type partial struct {
+	reply protocol.Reply
+	held  bool // reply is that of the current request
+}
+
+// setAside keeps a reply, and gives the memory of an earlier one for it.
+func (f *request) setAside(reply *protocol.Reply) {
+	if f.partial == nil {
+		f.partial = &partial{}
+	}
+	f.partial.held = true
+	f.partial.reply, *reply = *reply, f.partial.reply
+}
+
+// takeUp returns the reply that was set aside, if there is one.
+func (f *request) takeUp(reply *protocol.Reply) bool {
+	if f.partial == nil || !f.partial.held {
+		return false
+	}
+	f.partial.held = false
+	f.partial.reply, *reply = *reply, f.partial.reply
+	return true
 }
 
 // start resets f for an operation. It has been free since freeAt.

@@ -192,10 +192,7 @@ func (l *loop) scan(s *session, buf []byte, end int64) {
 			s.tagged.Turn(s.head.tag)
 		}
 		f := s.head
-		if !s.scanned {
-			s.reply.Reset(len(f.cursor.Request().Capture))
-			s.scanned = true
-		}
+		s.begin()
 		n, done, need := s.codec.Scan(buf, f.cursor.Request(), &s.reply)
 		s.draining = s.drainer != nil && s.drainer.Draining()
 		if n < 0 || n > len(buf) {
@@ -289,10 +286,7 @@ func (l *loop) gone(a *worker, now int64) bool {
 // endOfStream handles a connection that the server has closed.
 func (l *loop) endOfStream(s *session) {
 	if f := s.head; f != nil && s.eof != nil {
-		if !s.scanned {
-			s.reply.Reset(len(f.cursor.Request().Capture))
-			s.scanned = true
-		}
+		s.begin()
 		if s.eof.ScanEOF(f.cursor.Request(), &s.reply) {
 			s.reply.Fatal = true
 			l.complete(s, l.now())

@@ -245,14 +245,14 @@ func (p *Pool) reach(r *measure.Recorder, now int64) {
 		return
 	}
 	for at, ok := p.phaseEnds.Pass(now); ok; at, ok = p.phaseEnds.Pass(now) {
-		p.tellOf(r, at-1)
-		r.NextPhase(at)
+		backlog := p.tellOf(r, at-1)
+		r.NextPhase(at, backlog+uint64(p.inFlight))
 	}
 }
 
-// tellOf passes the pool's state, and the arrivals that have fallen due by now, to the recorder.
-func (p *Pool) tellOf(r *measure.Recorder, now int64) {
-	var backlog uint64
+// tellOf passes the pool's state, and the arrivals that have fallen due by now, to the recorder. It returns how many of
+// them have not begun.
+func (p *Pool) tellOf(r *measure.Recorder, now int64) (backlog uint64) {
 	if p.source != nil {
 		var fell uint64
 		if fell, backlog = p.source.due(now); fell > 0 {
@@ -265,6 +265,7 @@ func (p *Pool) tellOf(r *measure.Recorder, now int64) {
 	}
 	r.SetGauges(up, p.inFlight, backlog, 0)
 	r.SetUp(p.takeUptime())
+	return backlog
 }
 
 // lost reports whether no session is connected and none should be waited for, because every address refused the last

@@ -58,9 +58,9 @@ func (a *account) findCauses() {
 	}
 }
 
-// isStall reports whether an outage that no fault explains is a stall of the generator: it stood still for at least half
-// of the time, and in an open load, where arrivals fall due all the same, each was answered in the end. The lateness of
-// those that waited for the generator's backlog isn't told apart from the server's everywhere.
+// isStall reports whether an outage that no fault explains is a stall of the generator: it stood still for at least
+// half of the time, and in an open load, where arrivals fall due all the same, each was answered in the end. The
+// lateness of those that waited for the generator's backlog isn't told apart from the server's everywhere.
 func (a *account) isStall(s *scope, o *record.Outage) bool {
 	if a.stood(o.StartNs, o.EndNs) < (o.EndNs-o.StartNs)/2 {
 		return false
@@ -126,8 +126,8 @@ func (a *account) follow(c *cause, limitNs int64) *cause {
 }
 
 // causeOf returns the incident to which an arrival belongs that was due at a time, and was found to be bad at another
-// time; nil if none explains it. It is the latest that had begun, or that began while the arrival was in flight. But an
-// earlier fault that is still in effect at the arrival's own address comes before a later one elsewhere.
+// time; nil if none explains it. It is the latest that had begun, or that began while the arrival was in flight.
+// But an earlier fault that is still in effect at the arrival's own address comes before a later one elsewhere.
 func (a *account) causeOf(s *record.Scope, atNs, seenNs int64) (latest *cause) {
 	for i, c := range slices.Backward(a.causes) {
 		own := s.Address != "" && slices.Contains(c.addresses, s.Address)
@@ -234,6 +234,7 @@ func (a *account) conclude(c *cause) {
 		}
 		c.Affected = c.Affected || h.Outages > 0 || h.BrownOutNs > 0 || h.Bad > 0 && c.Baseline.GoodShare == 1
 	}
+	c.Affected = c.Affected || c.Never // by its throughput or its response times, which never were as before
 	all := &c.harms[0]
 	c.FirstAffectedNs, c.NoticedNs = all.firstNs, all.seenNs
 	if all.seenNs == 0 {

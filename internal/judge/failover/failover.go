@@ -262,8 +262,8 @@ func (a *account) still(fromNs, toNs, lengthNs int64) bool {
 	return lengthNs > 0 && a.stood(fromNs, toNs) >= half
 }
 
-// stoodIn reports whether the generator may have been stopped between two times. A stop is noticed once it is over, which
-// can be in the next interval.
+// stoodIn reports whether the generator may have been stopped between two times. A stop is noticed once it is over,
+// which can be in the next interval.
 func (s *span) stoodIn(fromNs, toNs int64) bool { return s.toNs > fromNs && s.fromNs-s.stoodNs < toNs }
 
 // stood returns how long the generator was stopped in the intervals between two times.

@@ -371,8 +371,8 @@ func TestStallOfTheGeneratorInAClosedLoad(t *testing.T) {
 	}
 }
 
-// In an open load, arrivals that waited for the backlog of a stall can look like the server's. If each was answered, they
-// are the generator's; if some failed, or the generator ran, they are the server's.
+// In an open load, arrivals that waited for the backlog of a stall can look like the server's. If each was
+// answered, they are the generator's; if some failed, or the generator ran, they are the server's.
 func TestBacklogOfAStall(t *testing.T) {
 	for _, c := range []struct {
 		heldNs   int64

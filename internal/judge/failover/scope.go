@@ -179,9 +179,10 @@ func (s *scope) seenNs(atNs int64) (seen int64) {
 	return seen
 }
 
-// outages returns the maximal stretches of time in which every arrival was bad, if they last at least leastNs. gaps are
-// times without any arrivals due; a gap ends an outage. endNs is the end of the load. A stretch begins with the slot of
-// its first bad arrival, or, if good ones were due in that slot too, with the next: unless no arrival is due in the next.
+// outages returns the maximal stretches of time in which every arrival was bad, if they last at least leastNs. gaps
+// are times without any arrivals due; a gap ends an outage. endNs is the end of the load. A stretch begins with the
+// slot of its first bad arrival, or, if good ones were due in that slot too, with the next: unless no arrival is
+// due in the next.
 func (s *scope) outages(leastNs, endNs int64, gaps []stretch) (out []record.Outage) {
 	var open *record.Outage
 	lastBad := int64(0) // end of the last bad slot

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -42,7 +41,7 @@ type conn struct {
 
 	seen    []uint32 // number of answers so far, by request
 	text    []byte
-	body    []byte
+	body    payload
 	scratch []byte
 }
 
@@ -195,7 +194,7 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 		if response == nil || c.plan.options.follow == 0 {
 			return
 		}
-		if out, to = redirect(ctx, out, response, c.body); out == nil || hop == c.plan.options.follow {
+		if out, to = redirect(ctx, out, response, &c.body); out == nil || hop == c.plan.options.follow {
 			if broken := undelivered(response, out, c.plan.options.follow); broken != "" && reply.Class == protocol.OK {
 				reply.Failure = statusFailure(response.StatusCode, reply.Fatal)
 				reply.Text = broken
@@ -303,7 +302,7 @@ func (c *conn) reopen(ctx context.Context, to origin, reply *protocol.Reply) *pr
 func (c *conn) renewed(out *http.Request) *http.Request {
 	again := out.WithContext(out.Context())
 	if again.ContentLength > 0 {
-		again.Body = io.NopCloser(bytes.NewReader(c.body))
+		again.Body = c.body.reader()
 	}
 	return again
 }
@@ -371,11 +370,12 @@ func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http
 		}
 	}
 	if r.sendsBody {
-		c.body, _ = r.body.Append(c.body[:0], args, nil)
-		out.ContentLength = int64(len(c.body))
+		c.body.begin()
+		c.body.text, _ = r.body.Append(c.body.text, args, nil)
+		out.ContentLength = int64(len(c.body.text))
 		out.Body = http.NoBody
-		if len(c.body) > 0 {
-			out.Body = io.NopCloser(bytes.NewReader(c.body))
+		if len(c.body.text) > 0 {
+			out.Body = c.body.reader()
 		}
 	}
 	return out, nil

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -150,7 +149,8 @@ func (c *conn) lose(to origin, e *protocol.Error, reply *protocol.Reply) {
 
 // redirect returns the request to which an answer redirects the client (RFC 9110, 15.4), and its origin. It
 // returns nil if the answer isn't a redirect that can be followed. body is the body of the answered request.
-func redirect(ctx context.Context, from *http.Request, answer *http.Response, body []byte) (*http.Request, origin) {
+func redirect(ctx context.Context, from *http.Request, answer *http.Response, body *payload) (*http.Request,
+	origin) {
 	location := answer.Header.Get("Location")
 	method := from.Method
 	switch answer.StatusCode {
@@ -185,8 +185,8 @@ func redirect(ctx context.Context, from *http.Request, answer *http.Response, bo
 		out.Header.Del("Authorization")
 		out.Header.Del("Cookie")
 	}
-	if method == from.Method && len(body) > 0 && from.ContentLength > 0 {
-		out.ContentLength, out.Body = int64(len(body)), io.NopCloser(bytes.NewReader(body))
+	if method == from.Method && len(body.text) > 0 && from.ContentLength > 0 {
+		out.ContentLength, out.Body = int64(len(body.text)), body.reader()
 	} else {
 		out.Header.Del("Content-Type")
 	}

@@ -29,6 +29,8 @@ type Stream struct {
 	Partial []byte // for the user: a part of the answer
 	Count   int64  // for the user: messages of the answer so far
 	At      int64  // for the user: a time
+	// Encoding is for the user: how the messages of the answer are encoded.
+	Encoding string
 
 	window   int64  // how many bytes we may send
 	unsent   []byte // of the request's body: what the windows have no room for

@@ -199,8 +199,8 @@ func (s *session) failure(ctx context.Context, req *protocol.Request, err error)
 	}
 	if answer, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		class, fatal := classOf(answer.Number)
-		return &protocol.Error{Class: class, Code: fmt.Sprint(answer.Number), Text: protocol.Line(answer.Message, s.secret),
-			Fatal: fatal, Err: err}
+		return &protocol.Error{Class: class, Code: fmt.Sprint(answer.Number), State: string(answer.SQLState[:]),
+			Text: protocol.Line(answer.Message, s.secret), Fatal: fatal, Err: err}
 	}
 	e := protocol.Unanswered(ctx, req, err, s.secret)
 	switch {

@@ -172,13 +172,13 @@ func (c *codec) failed(b []byte, reply *protocol.Reply) protocol.Violation {
 		return violated
 	}
 	number := binary.LittleEndian.Uint16(b[1:])
-	text := b[3:]
+	text, state := b[3:], ""
 	if len(text) >= 6 && text[0] == '#' {
-		text = text[6:]
+		text, state = text[6:], string(text[1:6])
 	}
 	class, fatal := classOf(number)
-	reply.Fail(&protocol.Error{Class: class, Code: fmt.Sprint(number), Text: protocol.Line(string(text), c.secret),
-		Fatal: fatal})
+	reply.Fail(&protocol.Error{Class: class, Code: fmt.Sprint(number), State: state,
+		Text: protocol.Line(string(text), c.secret), Fatal: fatal})
 	return ""
 }
 

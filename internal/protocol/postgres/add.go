@@ -92,9 +92,10 @@ func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement
 	return nil
 }
 
-// pooledOrForgotten reports whether a statement that the server has refused to prepare can be prepared otherwise: without
-// a name, because another client has prepared it on this session of the server, or with types that the server infers.
-// Within a transaction, which the refusal has ended, that takes another attempt at the whole transaction.
+// pooledOrForgotten reports whether a statement that the server has refused to prepare can be prepared otherwise:
+// without a name, because another client has prepared it on this session of the server, or with types that the
+// server infers. Within a transaction, which the refusal has ended, that takes another attempt at the whole
+// transaction.
 func (c *codec) pooledOrForgotten(refusal *protocol.Error, st *statement, known bool) bool {
 	if refusal.Code != duplicatePrepared || st.named == "" {
 		return known && c.program.forget(refusal)
@@ -142,8 +143,8 @@ func (c *codec) onPicodata(ctx context.Context, x protocol.Exchanger) bool {
 }
 
 // converse sends messages, the last of which must make the server answer ReadyForQuery. It calls take with each
-// message received except errors; take returns false if the message is invalid. refusal is the server's error, failure any
-// other.
+// message received except errors; take returns false if the message is invalid. refusal is the server's error,
+// failure any other.
 func (c *codec) converse(
 	ctx context.Context, x protocol.Exchanger, messages []pgproto3.FrontendMessage,
 	take func(kind byte, content []byte) bool,

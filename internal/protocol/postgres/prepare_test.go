@@ -88,6 +88,26 @@ func TestCheckOfManyStatements(t *testing.T) {
 	}
 }
 
+// A statement that is refused when the session connects, because its table isn't there yet, gives captured values once
+// it is.
+func TestCapturesOfATableThatComesLater(t *testing.T) {
+	request := protocol.Request{Name: "later", Verb: protocol.SQL, Text: "SELECT a, b FROM later WHERE a = $1",
+		Params: []gen.Kind{gen.Int}, Capture: []protocol.Capture{{Column: 1}}, ExpectError: true}
+	p := program(request)
+	c := dial(t, targetOf(server(t)), p)
+	a := openAdmin(t, targetOf(server(t)))
+	execute(t, a, "CREATE TABLE later (a int, b text)", "INSERT INTO later VALUES (1, 'one'), (2, 'two')")
+	defer execute(t, a, "DROP TABLE later")
+	for k, want := range []string{"one", "two"} {
+		var reply protocol.Reply
+		reply.Reset(1)
+		c.Do(testContext(t), &p.Requests[0], []gen.Value{integer(int64(k + 1))}, &reply)
+		if len(reply.Captured) != 1 || string(reply.Captured[0].B) != want {
+			t.Errorf("captured %v, want %s: %+v", reply.Captured, want, reply.Failure)
+		}
+	}
+}
+
 // If preparing doesn't end in time, the error says so.
 func TestPreparingTakesTooLong(t *testing.T) {
 	a := openAdmin(t, targetOf(server(t)))

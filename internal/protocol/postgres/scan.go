@@ -95,6 +95,12 @@ func (c *codec) ScanIdle(buf []byte) (n int, over bool) {
 	return n, false
 }
 
+// asText reports whether a request is sent as text, so that each answer describes its columns.
+func (c *codec) asText(req *protocol.Request) bool {
+	st := c.of(req)
+	return st.query != nil || st.literal != nil
+}
+
 func (c *codec) reset() { c.taken, c.captures, c.missing, c.result = false, nil, nil, wholeRow{} }
 
 // broken fails an invalid answer and so ends the session.
@@ -114,13 +120,13 @@ func (c *codec) wanted(kind byte, req *protocol.Request, reply *protocol.Reply) 
 		if req.CaptureAll != protocol.NoRow && c.wantsRow(req) {
 			return true
 		}
-		if len(req.Capture) > 0 && !c.taken && (!req.Simple || c.captures != nil) {
+		if len(req.Capture) > 0 && !c.taken && (!c.asText(req) || c.captures != nil) {
 			return true
 		}
 		reply.Rows++
 		return false
 	case 'T': // RowDescription
-		return req.CaptureAll != protocol.NoRow || c.of(req).renewing || len(req.Capture) > 0 && req.Simple && !c.taken
+		return req.CaptureAll != protocol.NoRow || c.of(req).renewing || len(req.Capture) > 0 && c.asText(req) && !c.taken
 	case '1': // ParseComplete
 		if st := c.of(req); st.script != nil {
 			st.script.parsed++
@@ -173,7 +179,7 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 		}
 		c.taken = true
 		captures := c.captures
-		if !req.Simple {
+		if !c.asText(req) {
 			captures = c.of(req).captures
 		}
 		if !captureRow(content, captures, reply) {
@@ -191,7 +197,7 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 		if !ok {
 			return false, "a malformed RowDescription, type"
 		}
-		if st := c.of(req); !req.Simple {
+		if st := c.of(req); !c.asText(req) {
 			st.renewing, st.fields = false, fields
 			st.captures, c.missing = textCaptures(req, fields)
 			return false, ""

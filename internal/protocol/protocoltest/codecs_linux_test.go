@@ -285,6 +285,33 @@ func TestCodecsAreTheirLibraries(t *testing.T) {
 // drive sends each request several times, mixed with the others, in one way of driving. It compares all answers and the
 // recorded counts.
 func (s *subject) drive(t *testing.T, target protocol.Target, want []answer, piece int, loops bool) {
+	times := 12
+	if piece > 0 {
+		times = 4
+	}
+	operations := uint64(times * len(s.queries))
+	w, answers, total := s.load(t, target, piece, loops, 3, operations)
+	picked := make([]uint64, len(s.queries))
+	for k := range operations {
+		picked[w.Pick(k)]++
+	}
+	for i, o := range total.Operations {
+		s.compare(t, &s.queries[i].request, answers[i], want[i].String(), picked[i])
+		failed := uint64(0)
+		for _, n := range o.Errors {
+			failed += n
+		}
+		if o.Done != picked[i] || (failed != 0) != (want[i].failure != "") || failed != 0 && failed != o.Done {
+			t.Errorf("%s: recorded %d done and %d failed of %d, answered %s", s.queries[i].request.Name, o.Done, failed,
+				picked[i], want[i])
+		}
+	}
+}
+
+// load sends operations by a number of sessions. It returns, for each request, how often each answer was received.
+func (s *subject) load(t *testing.T, target protocol.Target, piece int, loops bool, sessions int, operations uint64) (
+	w *workload.Workload, answers map[int]map[string]uint64, total *measure.Account) {
+	t.Helper()
 	p := &plan.Plan{Seed: 7}
 	for i, q := range s.queries {
 		step := plan.Step{Request: q.request}
@@ -303,8 +330,9 @@ func (s *subject) drive(t *testing.T, target protocol.Target, want []answer, pie
 	}
 	driver := &observed{CodecDriver: s.driver, piece: piece}
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: driver, Sessions: 3, OperationTimeout: 30 * time.Second, Clock: engine.NewClock(time.Now()),
-		Collector: measure.NewCollector(len(w.Operations), 1), Where: engine.Where{Targets: []protocol.Target{target}},
+		Workload: w, Driver: driver, Sessions: sessions, OperationTimeout: 30 * time.Second,
+		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+		Where:   engine.Where{Targets: []protocol.Target{target}},
 		Dialing: engine.Dialing{ConnectTimeout: 10 * time.Second}, ForLoops: engine.ForLoops{Pipeline: 1},
 	}
 	var fleet engine.Fleet
@@ -321,31 +349,12 @@ func (s *subject) drive(t *testing.T, target protocol.Target, want []answer, pie
 	if err := fleet.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	times := 12
-	if piece > 0 {
-		times = 4
-	}
-	operations := uint64(times * len(s.queries))
 	if _, err := fleet.Run(t.Context(), nil,
 		schedule.Stage{Operations: operations, StartNs: cfg.Clock.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
-	picked := make([]uint64, len(s.queries))
-	for k := range operations {
-		picked[w.Pick(k)]++
-	}
-	for i, o := range cfg.Collector.Total().Operations {
-		s.compare(t, &s.queries[i].request, driver.all[i], want[i].String(), picked[i])
-		failed := uint64(0)
-		for _, n := range o.Errors {
-			failed += n
-		}
-		if o.Done != picked[i] || (failed != 0) != (want[i].failure != "") || failed != 0 && failed != o.Done {
-			t.Errorf("%s: recorded %d done and %d failed of %d, answered %s", s.queries[i].request.Name, o.Done, failed,
-				picked[i], want[i])
-		}
-	}
+	return w, driver.all, cfg.Collector.Total()
 }
 
 // add sends requests that aren't part of the connection's program.

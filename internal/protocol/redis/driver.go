@@ -36,8 +36,8 @@ var (
 	_ protocol.CodecDriver = (*Driver)(nil)
 )
 
-// New returns the driver. It disables go-redis's logger, which writes to standard error; failures are returned as errors
-// as well.
+// New returns the driver. It disables go-redis's logger, which writes to standard error; failures are returned as
+// errors as well.
 func New() *Driver {
 	logging.Disable()
 	return &Driver{}

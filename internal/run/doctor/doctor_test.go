@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -259,6 +260,13 @@ queries: [{name: sum, eval: "return 1", weight: 1}]
 load: [{closed: {duration: 1s}}]`)
 	if f := of(all, "sum", ""); f == nil || f.Level != Note || Worst(all) != Note {
 		t.Errorf("%+v", all)
+	}
+	// What isn't tried is compiled as a run would: this one refuses transactions.
+	all = examine(t, `target: {protocol: iproto, addresses: ["`+s.Addr+`"], user: guest}`, `
+transactions: [{name: two, weight: 1, atomic: true, statements: [{eval: "return 1"}, {eval: "return 2"}]}]
+load: [{closed: {duration: 1s}}]`)
+	if Worst(all) != Problem || !strings.Contains(fmt.Sprint(all), "no transactions") {
+		t.Errorf("a transaction: %+v", all)
 	}
 }
 

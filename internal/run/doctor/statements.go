@@ -32,9 +32,17 @@ func (e *examination) statements(ctx context.Context) {
 			message.New("doctor.not-tried.remedy"))
 		return
 	}
-	defer conn.close(ctx)
+	clean := e.tryAll(ctx, conn, at)
+	conn.close(ctx)
+	if clean && !slices.ContainsFunc(e.all, func(f Finding) bool { return f.Level == Problem }) {
+		e.session(ctx, at)
+	}
+}
+
+// tryAll tries each operation once, and reports whether the plan's tables are there.
+func (e *examination) tryAll(ctx context.Context, conn *transaction, at string) (there bool) {
 	if !e.tables(ctx, conn) {
-		return
+		return false
 	}
 	drawn := e.draw()
 	for op, i := range drawn {
@@ -52,12 +60,24 @@ func (e *examination) statements(ctx context.Context) {
 		e.try(ctx, conn, name, uint64(i))
 		if conn.broken {
 			e.add(Problem, name, message.New("doctor.connection-lost"), message.Message{})
-			return
+			return false
 		}
 	}
 	if !conn.created && !e.assigned() {
 		e.elsewhere(ctx, at, drawn)
 	}
+	return !conn.created
+}
+
+// session begins a session as a run does, with all of the plan's requests: what can't be tried above may be refused.
+func (e *examination) session(ctx context.Context, address string) {
+	k := slices.IndexFunc(e.system.Targets, func(t protocol.Target) bool { return t.Address == address })
+	conn, err := e.driver.Dial(ctx, e.system.Targets[max(k, 0)], &e.work.Program)
+	if err != nil {
+		e.add(Problem, address, message.OfError(err), message.New("doctor.fails.remedy"))
+		return
+	}
+	_ = conn.Close()
 }
 
 // draw returns a number of an operation for each operation of the plan; −1 if none was found.

@@ -103,6 +103,8 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	hard, release := controlled(ctx, hard, v, end)
+	defer release()
 	defer boundGC()()
 	d := &leading{l: l, v: v}
 	if err := d.preflight(ctx); err != nil {

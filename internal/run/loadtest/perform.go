@@ -125,15 +125,8 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 	err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	if v.Control != nil {
-		var abort func()
-		hard, abort = abortable(ctx, hard)
-		defer abort()
-		v.Control(end, func() {
-			end()
-			abort()
-		})
-	}
+	hard, release := controlled(ctx, hard, v, end)
+	defer release()
 	f, o, err := l.follow(out, hard, v, end)
 	if err != nil {
 		return nil, err
@@ -162,6 +155,21 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 	out.warnLostLines(r.Record)
 	r.Record.Health.CeilingPerS = selftest.CeilingFor(r.Record)
 	return r, errors.Join(r.Finish(), r.Close(), f.page.finish(r.Record, r.Dir, o.Recording.Plan))
+}
+
+// controlled passes v's Control the functions that end the load. It returns the channel that takes hard's place.
+// release must be called when the load is over.
+func controlled(ctx context.Context, hard <-chan struct{}, v *runner.Hooks, end func()) (either <-chan struct{},
+	release func()) {
+	if v.Control == nil {
+		return hard, func() {}
+	}
+	either, abort := abortable(ctx, hard)
+	v.Control(end, func() {
+		end()
+		abort()
+	})
+	return either, abort
 }
 
 // abortable returns a channel that is closed with hard, or when abort is called.

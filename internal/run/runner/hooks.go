@@ -20,9 +20,9 @@ type Hooks struct {
 	Loading  func(fill.Progress)         // progress of filling tables
 	Checking func(done, all int)         // progress of checking many statements
 	Began    func(*record.Run)           // when the sessions are connected, or the workers are ready
-	// Control is called by commands' loads of one process, before the servers are queried, with functions that end the
-	// load: end like an interrupt, after which answers under way are awaited, abort without waiting. Both may be called
-	// at any time, and more than once.
+	// Control is called by commands' loads, before the servers are queried, with functions that end the load: end like an
+	// interrupt, after which answers under way are awaited, abort without waiting. Both may be called at any time, and
+	// more than once.
 	Control func(end, abort func())
 	// Ready is called when everything is ready for the first phase, which begins when it returns. Its error ends the run
 	// without a load.

@@ -1,3 +1,5 @@
+// Package clusters_test compares the account of outages with an independent observer, on clusters whose leaders are
+// killed and stopped.
 package clusters_test
 
 import (
@@ -8,13 +10,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/tarantool/go-tarantool/v2"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
 	"brunt/internal/server/fault/proxy"
+	"brunt/test/observer"
 	"brunt/test/testserver"
 )
 
@@ -144,26 +145,17 @@ func redisKilled(t *testing.T) *cluster {
 	nodes := testserver.RedisCluster(t, timeout)
 	nodes.Replicate(t, timeout)
 	c := &cluster{nodes: len(nodes.Nodes), lasts: 8 * time.Second}
-	var clients []*redis.Client
-	for _, addr := range nodes.Addrs() {
-		client := redis.NewClient(&redis.Options{Addr: addr, Protocol: 2, DisableIdentity: true, MaxRetries: -1,
-			DialerRetries: 1, PoolSize: 64, ContextTimeoutEnabled: true,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
-		t.Cleanup(func() { _ = client.Close() })
-		clients = append(clients, client)
-	}
+	write := observer.Redis(t, "{one}observer", nodes.Addrs()...)
 	c.plan = fmt.Sprintf(`
 target: {protocol: redis, addresses: [%s], options: {mode: cluster}}
 queries:
   - {name: set, command: [SET, "{one}$1", x], params: [{type: Integer, range: [1, 1000]}]}
 `, nodes.Addrs()[0])
-	c.write = func(ctx context.Context, node, tick int) error {
-		return clients[node].Set(ctx, "{one}observer", tick, 0).Err()
-	}
+	c.write = write
 	c.strike = func(t *testing.T) func() {
-		for i, client := range clients {
-			if client.Set(t.Context(), "{one}", "", 0).Err() == nil {
-				nodes.Nodes[i].Kill()
+		for i, node := range nodes.Nodes {
+			if write(t.Context(), i, 0) == nil {
+				node.Kill()
 				return nothing
 			}
 		}

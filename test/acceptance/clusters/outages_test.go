@@ -15,6 +15,8 @@ import (
 	"brunt/internal/cli"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/observer"
+	"brunt/test/shell"
 )
 
 // page is the page into which -write puts the table, between two comments.
@@ -23,7 +25,13 @@ const page = "../../../docs/failover.md"
 // agreement returns how far the outage that brunt reports may be from the observer's: 2 %, or 20 ms if that is more.
 func agreement(outage time.Duration) time.Duration { return max(outage/50, 20*time.Millisecond) }
 
-// outage is the time without a success in one round, by brunt's account and by the observer's.
+// outagesLeast is the shortest outage that brunt reports.
+const outagesLeast = 20 * time.Millisecond
+
+// observeDeadline is the timeout of an observer's write.
+const observeDeadline = 100 * time.Millisecond
+
+// outage is the longest time without a success in one round, by brunt's account and by the observer's.
 type outage struct{ reported, observed time.Duration }
 
 func (o outage) difference() time.Duration { return o.reported - o.observed }
@@ -61,6 +69,9 @@ func replace(t *testing.T, file, table, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestMain lets the watchdogs of runs in this process be brunt, and not run the tests once more.
+func TestMain(m *testing.M) { shell.Main(m, 1) }
 
 var (
 	write  = flag.Bool("write", false, "put the table of outages into the documentation")
@@ -128,7 +139,7 @@ func (c *cluster) measure(t *testing.T) outage {
 	if err := os.WriteFile(plan, []byte(c.plan+fmt.Sprintf(load, c.lasts)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := observe(t, c.nodes, c.write)
+	o := observer.Start(t, c.nodes, observeDeadline, c.write)
 	ended := make(chan string)
 	go func() {
 		var out, errs bytes.Buffer
@@ -149,29 +160,31 @@ func (c *cluster) measure(t *testing.T) outage {
 	}
 	heal := c.strike(t)
 	said := <-ended
-	observed := o.end()
+	observed := o.End(outagesLeast)
 	heal()
 	t.Log(said)
-	all := outage{reportedOutage(t, recordtest.Open(t, bundle).Run), observed}
-	t.Logf("reported %v, observed %v", all.reported, all.observed)
-	return all
+	checkIncidents(t, recordtest.Open(t, bundle).Run)
+	reported := shell.Outages(t, bundle)[record.Scope{}]
+	t.Logf("reported %v, observed %v", reported, observed)
+	if len(reported) != len(observed.All) {
+		t.Logf("%d outages are reported, and the observer had %d", len(reported), len(observed.All))
+	}
+	return outage{longest(reported), longest(observed.All)}
 }
 
-// reportedOutage returns the longest outage of all arrivals in a run's account.
-func reportedOutage(t *testing.T, run *record.Run) time.Duration {
+// longest returns the length of the longest outage.
+func longest(all []observer.Outage) (longest time.Duration) {
+	for _, o := range all {
+		longest = max(longest, o.Length())
+	}
+	return longest
+}
+
+// checkIncidents fails the test unless an account was made, with an incident that ended.
+func checkIncidents(t *testing.T, run *record.Run) {
 	t.Helper()
 	f := run.Failover
-	if !f.Refused.IsZero() {
-		t.Fatalf("no account: %v", f.Refused)
-	}
 	if len(f.Incidents) == 0 || f.Incidents[0].Never && !f.Incidents[0].Invalid { // invalid: this machine stood still
 		t.Errorf("incidents: %+v", f.Incidents)
 	}
-	longest := int64(0)
-	for _, o := range f.Outages {
-		if o.Scope == (record.Scope{}) {
-			longest = max(longest, o.EndNs-o.StartNs)
-		}
-	}
-	return time.Duration(longest)
 }

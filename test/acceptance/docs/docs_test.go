@@ -318,6 +318,9 @@ func checkShown(t *testing.T, c command, printed string) {
 	}
 	for _, line := range c.shown {
 		before, _, _ := strings.Cut(line, "…")
+		if title := "LATENCY  response:"; strings.HasPrefix(line, title) {
+			before = title // the rest says whether each arrival had an answer, which a busy machine may prevent
+		}
 		want := shape(before)
 		if want == "" {
 			continue

@@ -126,6 +126,7 @@ func (t *Target) Apply(p *plan.Plan, stdin io.Reader, stderr io.Writer) error {
 // apply applies the flags to a plan.
 func (t *Target) apply(p *plan.Plan, stdin io.Reader, stderr io.Writer) error {
 	to := &p.Target
+	t.forget(p)
 	override(t.Given, "proto", &to.Protocol, t.Protocol)
 	override(t.Given, "addr", &to.Addresses, t.Addresses)
 	known, protocol := to.Password, to.Protocol
@@ -179,6 +180,26 @@ func (t *Target) apply(p *plan.Plan, stdin io.Reader, stderr io.Writer) error {
 		return err
 	}
 	return planfile.Secrets(p, os.LookupEnv)
+}
+
+// forget makes a plan forget the positions of keys in its file that flags take the place of, so that errors don't name
+// them.
+func (t *Target) forget(p *plan.Plan) {
+	given := map[string]bool{
+		"addresses": t.Given("addr"),
+		"protocol":  t.Given("proto"),
+		"user":      t.Given("user"),
+		"database":  t.Given("database"),
+		"options":   len(t.Options) > 0,
+		"tls":       t.TLS != (plan.TLS{}),
+		"resolve":   len(t.Way.Resolve) > 0,
+		"via":       t.Way.Via != "",
+	}
+	for key, replaced := range given {
+		if replaced {
+			p.Where = append(plan.Places{{Key: "target." + key}}, p.Where...)
+		}
+	}
 }
 
 // override sets a setting to the value of a flag, if the flag was given.

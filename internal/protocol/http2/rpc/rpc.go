@@ -37,8 +37,7 @@ type Handler interface {
 // Conn makes calls. A codec embeds it.
 type Conn struct {
 	http2.Conn
-	Encoding string // grpc-encoding of the answer whose headers arrived last
-	handler  Handler
+	handler Handler
 }
 
 // Init prepares a connection. The handler takes its answers.

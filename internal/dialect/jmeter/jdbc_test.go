@@ -1,0 +1,162 @@
+package jmeter
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brunt/test/testserver"
+)
+
+// TestDatabasesAreJMeters runs a plan of JDBC Requests on PostgreSQL and MariaDB, and compares its results, and the
+// variables that are in labels, with those of JMeter 5.6.3 and both drivers, which
+// go test -run DatabasesAreJMeters -update ./internal/dialect/jmeter makes.
+func TestDatabasesAreJMeters(t *testing.T) {
+	testserver.SkipQuick(t)
+	pg, my := testserver.Postgres(t), testserver.MariaDB(t)
+	for _, c := range []struct {
+		name, driver, procedure string
+		server                  *testserver.Server
+	}{
+		{"postgresql", "org.postgresql.Driver", "create procedure jm_add(a int, b varchar) language sql as " +
+			"'insert into jm (id, name) values (a, b)'", pg},
+		{"mariadb", "org.mariadb.jdbc.Driver", "create procedure jm_add(a int, b varchar(20)) " +
+			"insert into jm (id, name) values (a, b)", my},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log := filepath.Join(t.TempDir(), "out.jtl")
+			plan, err := filepath.Abs(filepath.Join("testdata", "jdbc.jmx"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"-n", "-t", plan, "-l", log, "-Jdriver=" + c.driver, "-Juser=" + c.server.User,
+				"-Jpassword=" + c.server.Password, "-Jprocedure=" + c.procedure,
+				fmt.Sprintf("-Jserver=%s://%s/%s", c.name, c.server.Addr, c.server.Database)}
+			golden := filepath.Join("testdata", "jdbc-"+c.name+".golden")
+			if *update {
+				cmd := exec.Command("java", append(testserver.JMeter(t, t.TempDir()), args...)...)
+				cmd.Dir = filepath.Dir(log)
+				if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "end of run") {
+					t.Fatalf("JMeter: %v\n%s", err, out)
+				}
+				text := strings.Join(databaseSamples(t, log), "\n") + "\n"
+				if err := os.WriteFile(golden, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			stdout, stderr, err := run(t, args...)
+			if err != nil || !strings.Contains(stdout, "end of run") {
+				t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			differ(t, strings.Join(databaseSamples(t, log), "\n")+"\n", string(want))
+		})
+	}
+	t.Run("changing text", func(t *testing.T) {
+		log := filepath.Join(t.TempDir(), "out.jtl")
+		path := filepath.Join(t.TempDir(), "x.jmx")
+		text := database("jdbc:postgresql://"+pg.Addr+"/"+pg.Database, "", `<stringProp name="query">select '${__threadNum}' `+
+			`as a, ${__intSum(1,${__threadNum})} as b;</stringProp><stringProp name="variableNames">,b</stringProp>`,
+			`<DebugSampler testname="got ${b_1} of ${b_#}" enabled="true"/><hashTree/>`)
+		text = strings.ReplaceAll(text, `name="username">u<`, `name="username">`+pg.User+"<")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if stdout, stderr, err := run(t, "-n", "-t", path, "-l", log); err != nil {
+			t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
+		}
+		if got := strings.Join(databaseSamples(t, log), "\n"); !strings.Contains(got, "got 2 of 1 | 200") {
+			t.Error(got)
+		}
+	})
+}
+
+// database returns a test plan with a JDBC Request "q" and elements after it. more has properties of the connection,
+// fields those of the request.
+func database(url, more, fields, after string) string {
+	text := around(`<JDBCDataSource testname="d" enabled="true"><stringProp name="dataSource">p</stringProp>` +
+		`<stringProp name="dbUrl">` + url + `</stringProp><stringProp name="username">u</stringProp>` + more +
+		`</JDBCDataSource><hashTree/>` + "\n" + `<JDBCSampler testname="q" enabled="true">` +
+		`<stringProp name="dataSource">p</stringProp>` + fields + `</JDBCSampler><hashTree/>` + "\n" + after)
+	before, rest, _ := strings.Cut(text, "<HTTPSamplerProxy")
+	_, rest, _ = strings.Cut(rest, "<hashTree/>\n")
+	return before + rest
+}
+
+// What of a database's test plan can't be carried out is said before anything is sent.
+func TestFaultsOfDatabases(t *testing.T) {
+	const pg, my = "jdbc:postgresql://127.0.0.1/d", "jdbc:mariadb://127.0.0.1/d"
+	query := func(kind, text, more string) string {
+		return `<stringProp name="queryType">` + kind + `</stringProp><stringProp name="query">` + text + `</stringProp>` + more
+	}
+	plain := query("Select Statement", "select 1", "")
+	extractor := `<RegexExtractor testname="e"><stringProp name="RegexExtractor.useHeaders">false</stringProp>` +
+		`<stringProp name="RegexExtractor.refname">a</stringProp><stringProp name="RegexExtractor.regex">(.)</stringProp>` +
+		`</RegexExtractor><hashTree/>`
+	for _, c := range []struct{ name, url, more, fields, after, want string }{
+		{"another database", "jdbc:oracle:thin:@h", "", plain, "", `JDBC for "oracle" isn't available`},
+		{"no pool", pg, "", `<stringProp name="dataSource">z</stringProp>`, "", `the pool's name "z" in its scope`},
+		{"no auto commit", pg, `<boolProp name="autocommit">false</boolProp>`, plain, "",
+			`JDBCDataSource "d": without auto commit`},
+		{"isolation", pg, `<stringProp name="transactionIsolation">TRANSACTION_SERIALIZABLE</stringProp>`, plain, "",
+			"the transaction isolation TRANSACTION_SERIALIZABLE isn't set"},
+		{"init", pg, `<stringProp name="initQuery">set a = 1</stringProp>`, plain, "", "the init statements aren't sent"},
+		{"auto commit off", pg, "", query("AutoCommit(false)", "", ""), "",
+			`the query type "AutoCommit(false)" isn't available`},
+		{"text that changes", my, "", query("Select Statement", "select ${__threadNum}", ""), "",
+			"the statement has variables that change; make it a prepared statement"},
+		{"prepared text that changes", pg, "", query("Prepared Select Statement", "select ${__threadNum}", ""), "",
+			"the statement has variables that change"},
+		{"values", pg, "", query("Prepared Select Statement", "select ?, '?'", ""), "",
+			"the statement has 1 parameters and 0 values"},
+		{"parameters out", my, "", query("Callable Statement", "call f(?)",
+			`<stringProp name="queryArguments">1</stringProp><stringProp name="queryArgumentsTypes">OUT INTEGER</stringProp>`), "",
+			"parameters that the database sets aren't available"},
+		{"result of a function", my, "", query("Callable Statement", "{? = call f(1)}",
+			`<stringProp name="queryArguments">1</stringProp>`), "", "parameters that the database sets aren't available"},
+		{"variables of a call", my, "", query("Callable Statement", "{call f(1)}",
+			`<stringProp name="variableNames">a</stringProp>`), "", "a call has no variable names here"},
+		{"rows as objects", pg, "", plain + `<stringProp name="resultVariable">rows</stringProp>`, "",
+			"the result variable has rows as Java's objects"},
+		{"rows as text", pg, "", plain, extractor, `RegexExtractor "e": it reads the rows of JDBCSampler "q" as text`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, faults, _ := compiled(database(c.url, c.more, c.fields, c.after), nil)
+			if len(faults) == 0 || !strings.Contains(faults[0].Error(), c.want) ||
+				!strings.HasPrefix(faults[0].Error(), "x.jmx:") {
+				t.Errorf("%v, want %q", faults, c.want)
+			}
+		})
+	}
+	call := query("Callable Statement", "{call f(1)}", `<stringProp name="variableNames">a</stringProp>`)
+	p, faults, _ := compiled(database(pg, "", call, ""), nil)
+	if p == nil || p.samplers[0].jdbc.query != "select * from f(1)" {
+		t.Errorf("a call by JDBC's escape syntax: %v", faults)
+	}
+	if _, faults, _ := compiled(database(my, "", query("Update Statement", "delete from t", ""), extractor),
+		nil); len(faults) > 0 {
+		t.Errorf("the answer of an update is text: %v", faults)
+	}
+}
+
+// databaseSamples returns what samples of databases have in common: those of drivers' own have other sizes.
+func databaseSamples(t *testing.T, path string) (lines []string) {
+	t.Helper()
+	rows := csvRows(t, path)
+	counts := map[string]int{}
+	for _, row := range rows {
+		thread := row[5][:max(strings.LastIndexByte(row[5], '-'), 0)]
+		if row[7] == "false" { // the message has the driver's words
+			row[4] = ""
+		}
+		counts[strings.Join([]string{row[2], row[3], row[4], thread, row[6], row[7], row[8], row[13]}, " | ")]++
+	}
+	return counted(counts)
+}

@@ -1,0 +1,210 @@
+package tank
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/dialect/calls"
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+)
+
+// callGun is the name of Pandora's gun that sends gRPC, and callAmmo that of its lists.
+const (
+	callGun  = "grpc"
+	callAmmo = "grpc/json"
+)
+
+// callGunKeys are the keys of the gun.
+var callGunKeys = []string{"type", "target", "timeout", "tls", "reflect_port", "reflect_metadata", "dial_options",
+	"answlog", "shared-client"}
+
+// usualCallTimeout is Pandora's timeout of a call, usualDialTimeout that of a connection.
+const (
+	usualCallTimeout = 15 * time.Second
+	usualDialTimeout = time.Second
+)
+
+// callGrace is how much longer than its deadline a call is waited for.
+const callGrace = time.Second
+
+// callEntry is a gRPC call of a list.
+type callEntry struct {
+	Method   string            `json:"method"` // package.Service/Method
+	Message  string            `json:"message"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+	Deadline time.Duration     `json:"deadline"`
+}
+
+// request returns the call in the form that drivers use.
+func (e *callEntry) request() protocol.Request {
+	r := &protocol.RPC{Method: e.Method, Messages: []string{calls.Escape(e.Message)}, Deadline: e.Deadline}
+	for _, name := range sortedKeys(e.Metadata) {
+		r.Metadata = append(r.Metadata, [2]string{strings.ToLower(name), calls.Escape(e.Metadata[name])})
+	}
+	return protocol.Request{Verb: protocol.GRPC, RPC: r}
+}
+
+// call returns a copy of a call with marks instead of its secrets.
+func (v *veil) call(e *callEntry) *callEntry {
+	if e == nil {
+		return nil
+	}
+	out := &callEntry{Method: e.Method, Message: v.Text(e.Message), Deadline: e.Deadline, Metadata: maps.Clone(e.Metadata)}
+	for name, value := range out.Metadata {
+		out.Metadata[name] = v.Value(name, value)
+	}
+	return out
+}
+
+// unveiled puts the secrets of a call back.
+func (e *callEntry) unveiled(unveil func(string) string) {
+	e.Message = unveil(e.Message)
+	for name, value := range e.Metadata {
+		e.Metadata[name] = unveil(value)
+	}
+}
+
+// callPool reads a pool whose gun sends gRPC.
+func (c *Config) callPool(p, g, a *object) {
+	if g = c.object(g.node, "gun", callGunKeys...); g == nil {
+		return
+	}
+	s := &stream{node: p.node, generator: "pandora", calls: &calls.Server{}, connectMs: usualDialTimeout.Milliseconds()}
+	s.tls.on = c.flag(g.get("tls"), "tls", false)
+	s.address = c.address(g, "target", nil, s.tls.on, "the gun")
+	s.calls.Address = s.address
+	if s.tls.on {
+		s.calls.TLS = plan.TLS{Enabled: true, InsecureSkipVerify: true}
+	}
+	deadline := usualCallTimeout
+	if n := g.get("timeout"); n != nil {
+		deadline = cmp.Or(c.duration(n, "timeout"), deadline)
+	}
+	s.timeoutMs = (deadline + callGrace).Milliseconds()
+	if n := g.get("dial_options"); n != nil {
+		if o := c.object(n, "dial_options", "authority", "timeout"); o != nil {
+			s.calls.Authority = c.text(o.get("authority"), "authority")
+			if n := o.get("timeout"); n != nil {
+				s.connectMs = cmp.Or(c.duration(n, "timeout").Milliseconds(), s.connectMs)
+			}
+		}
+	}
+	_, port, _ := net.SplitHostPort(s.address)
+	if n := g.get("reflect_port"); n != nil && c.text(n, "reflect_port") != "0" && c.text(n, "reflect_port") != port {
+		c.fault(n, "reflect_port isn't available: the server is asked for its methods at the target's own port")
+	}
+	if n := g.get("reflect_metadata"); n != nil && len(c.strings(n, "reflect_metadata")) > 0 {
+		c.fault(n, "reflect_metadata isn't available: the server is asked for its methods without metadata")
+	}
+	c.unfollowed(g)
+	c.callList(a, s, deadline)
+	c.finishPool(p, s)
+}
+
+// callList reads the list of calls.
+func (c *Config) callList(a *object, s *stream, deadline time.Duration) {
+	o := c.ammoOptions(a, s)
+	if kind := c.text(a.get("type"), "type"); kind != callAmmo {
+		c.fault(cmp.Or(a.get("type"), a.node), "ammo %q doesn't fit the gun %q; use %s", kind, callGun, callAmmo)
+		return
+	}
+	file, text := c.ammoFile(o)
+	if file == "" && text == nil {
+		c.fault(a.node, "ammo has no file; add one")
+		return
+	}
+	var err error
+	if text == nil {
+		text, err = readFile(expand(file))
+	}
+	if err == nil {
+		s.list, err = readCalls(file, text, deadline)
+	}
+	if err != nil {
+		c.faultOf(o.get("file"), file, err)
+		return
+	}
+	if chosen := c.texts(o.get("chosencases"), "chosencases"); len(chosen) > 0 {
+		s.list.shots = slices.DeleteFunc(s.list.shots, func(sh shot) bool { return !slices.Contains(chosen, sh.tag) })
+		if len(s.list.shots) == 0 {
+			c.fault(o.get("chosencases"), "no call has one of the chosen tags %s", strings.Join(chosen, ", "))
+			s.list = nil
+		}
+	}
+}
+
+// readCalls reads a list of calls: an object in JSON on each line.
+func readCalls(name string, text []byte, deadline time.Duration) (*ammo, error) {
+	p := scanner{name: cmp.Or(name, "source"), rest: text}
+	a := &ammo{}
+	for {
+		line, ok := p.next()
+		if !ok {
+			break
+		}
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		var e struct {
+			Tag      string            `json:"tag"`
+			Call     string            `json:"call"`
+			Metadata map[string]string `json:"metadata"`
+			Payload  json.RawMessage   `json:"payload"`
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			if errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "unexpected end") {
+				return nil, p.fault("the call ends in the middle")
+			}
+			return nil, p.fault("isn't a call in JSON: %v", err)
+		}
+		if !strings.Contains(strings.Trim(e.Call, "./"), ".") && !strings.Contains(e.Call, "/") {
+			return nil, p.fault("call %q is no method; write package.Service.Method", e.Call)
+		}
+		message := bytes.TrimSpace(e.Payload)
+		if len(message) == 0 || string(message) == "null" {
+			message = []byte("{}")
+		}
+		if message[0] != '{' {
+			return nil, p.fault("the payload isn't an object")
+		}
+		a.shots = append(a.shots, shot{tag: e.Tag, tagged: true, call: &callEntry{Method: calls.FullName(e.Call),
+			Message: string(message), Metadata: e.Metadata, Deadline: deadline}})
+	}
+	if len(a.shots) == 0 {
+		return nil, fmt.Errorf("%s: no call in this list", p.name)
+	}
+	return a, nil
+}
+
+// callStatuses are the HTTP statuses by which Pandora reports those of gRPC.
+var callStatuses = map[string]int{
+	"OK": 200, "Canceled": 499, "InvalidArgument": 400, "DeadlineExceeded": 504, "NotFound": 404, "AlreadyExists": 409,
+	"PermissionDenied": 403, "ResourceExhausted": 429, "FailedPrecondition": 400, "Aborted": 409, "OutOfRange": 400,
+	"Unimplemented": 501, "Unavailable": 503, "Unauthenticated": 401,
+}
+
+// callStatus returns the HTTP status by which Pandora reports the end of a call.
+func callStatus(class protocol.Class, code string) int {
+	if status := callStatuses[code]; status != 0 {
+		return status
+	}
+	switch class {
+	case protocol.OK:
+		return callStatuses["OK"]
+	case protocol.Timeout:
+		return callStatuses["DeadlineExceeded"]
+	case protocol.Connect, protocol.UnknownOutcome:
+		return callStatuses["Unavailable"]
+	}
+	return 500
+}
