@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brunt/internal/base/linefile"
+	"brunt/test/testserver"
 )
 
 // sample is the result of one turn of one client: a line of the raw results.
@@ -47,6 +48,29 @@ func (p *sample) charge(o *outcome) error {
 	}
 	p.CPUUs = (p.UserS + p.SysS) * 1e6 / float64(p.Requests)
 	return nil
+}
+
+// serverSeconds returns the CPU time that a server's processes have had so far, those that have ended included: of all
+// below and including process pid (proc(5), /proc/PID/stat: ticks of 10 ms).
+func serverSeconds(pid int) float64 {
+	ticks := 0
+	for i, p := range append([]int{pid}, testserver.Descendants(pid)...) {
+		text, _ := os.ReadFile("/proc/" + strconv.Itoa(p) + "/stat") // a process that ends meanwhile is added to its parent's
+		_, after, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(after)
+		if len(fields) < 15 {
+			continue
+		}
+		counted := fields[11:13] // of the process
+		if i == 0 {
+			counted = fields[11:15] // and of its children that have ended
+		}
+		for _, field := range counted {
+			n, _ := strconv.Atoi(field)
+			ticks += n
+		}
+	}
+	return float64(ticks) / 100
 }
 
 // createLog opens a file of lines that is named after the measurement and the date (UTC). A second measurement on the

@@ -96,6 +96,30 @@ func TestOnCassandra(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { refusedProfiles(t, s) })
 	t.Run("killed", func(t *testing.T) { killed(t, s) })
 	t.Run("converted", func(t *testing.T) { converted(t, s) })
+	t.Run("pages of tokens", func(t *testing.T) { pagesOfTokens(t, s) })
+}
+
+// pagesOfTokens sends the query of a plan that the documentation gives for token_range_queries.
+func pagesOfTokens(t *testing.T, s *testserver.Server) {
+	page, err := os.ReadFile("../../../docs/cassandra-stress.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin = "```yaml\ntarget: {protocol: cassandra"
+	_, text, _ := strings.Cut(string(page), begin)
+	text, _, _ = strings.Cut(begin[len("```yaml\n"):]+text, "```")
+	text = strings.NewReplacer("127.0.0.1:9042", s.Addr, "database: stress", "database: keyspace1", "readings", "standard1",
+		"sensor = $1", "key = $1", "sensor", "key").Replace(text)
+	p, err := planfile.Read("plan.yml", []byte("config_name: tokens\n"+text+"sessions: 2\nload:\n- closed: {operations: 40}\n"))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var out bytes.Buffer
+	l := &loadtest.Test{Plan: p, Record: loadtest.Record{None: true}, Quiet: true, Hooks: (&loadtest.Report{}).Hooks}
+	err = l.Perform(&out, &out)
+	if exitcode.Of(err) != exitcode.Pass && exitcode.Of(err) != exitcode.Invalid || strings.Contains(out.String(), "FAILURES") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
 }
 
 func predefined(t *testing.T, s *testserver.Server) {

@@ -116,10 +116,14 @@ var refusedGroups = map[string]string{
 	"-graph":      "brunt draws its own pictures: brunt report --html",
 	"-sendto":     "brunt needs no daemon: --workers spreads the load",
 	"-transport":  "certificates are given by --tls, --tls-ca, --tls-cert and --tls-key",
-	"-tokenrange": "token_range_queries aren't supported",
+	"-tokenrange": noTokenRanges,
 	"-reporting":  "use -log interval=",
 	"-jmx":        "the server's garbage collection isn't asked for; see --watch",
 }
+
+// noTokenRanges says what is there instead of token_range_queries.
+const noTokenRanges = "token_range_queries aren't supported; write a plan with a query WHERE token(KEY) > $1 LIMIT 100 (see " +
+	"docs/cassandra-stress.md)"
 
 // group applies the options of a group, such as -rate; "" are those of the command.
 func (o *Options) group(name string, args []string) error {

@@ -140,7 +140,7 @@ func (o *Options) operations(p *Profile) (out []plan.Operation, err error) {
 		case s.Name == "insert":
 			add("insert", "insert", s.Weight)
 		case slices.Contains(p.TokenRangeQueries, s.Name):
-			return nil, fmt.Errorf("ops: %s is one of token_range_queries, which aren't supported", s.Name)
+			return nil, fmt.Errorf("ops: %s: %s", s.Name, noTokenRanges)
 		case !slices.ContainsFunc(p.Queries, func(q Query) bool { return q.Name == s.Name }):
 			var names []string
 			for _, q := range p.Queries {

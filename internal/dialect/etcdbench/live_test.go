@@ -96,6 +96,37 @@ func TestCommandsOnEtcd(t *testing.T) {
 	}
 }
 
+// The example has a line of each command, and each line's load succeeds.
+func TestExample(t *testing.T) {
+	text, err := os.ReadFile("../../../examples/etcd-benchmark.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := testserver.Etcd(t)
+	tried := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		rest, ok := strings.CutPrefix(line, `brunt etcd-benchmark --endpoints "$1" `)
+		if !ok {
+			continue
+		}
+		out, err := benchmark(t, s.Addr, rest)
+		if err != nil {
+			t.Fatalf("%s: %v", rest, err)
+		}
+		if _, err := ParseResult([]byte(out)); err != nil || strings.Contains(out, "Error distribution") {
+			t.Errorf("%s: %v\n%s", rest, err, out)
+		}
+		for _, name := range names {
+			tried[name] = tried[name] || strings.Contains(" "+rest, " "+name+" ")
+		}
+	}
+	for _, name := range names {
+		if !tried[name] {
+			t.Errorf("the example has no %s", name)
+		}
+	}
+}
+
 // Transactions of all isolations, with conflicts, leave exactly the versions that their number of puts makes: each
 // transaction commits once.
 func TestSTM(t *testing.T) {

@@ -152,14 +152,21 @@ func (x *execution) stopped(end *stop) error {
 	if x.replacing {
 		return exitcode.With(exitFault, nil)
 	}
+	for _, place := range end.places {
+		fmt.Fprintf(x.env.Err, "brunt: %s\n", place)
+	}
 	return exitcode.With(exitcode.BadPlan, nil)
 }
 
 // warn says which options of a file have no effect.
 func (x *execution) warn() {
 	for _, name := range x.settings.unknownConfig {
-		fmt.Fprintf(x.env.Err, "brunt: note: %s in the --config-file has no effect, as in sysbench, where tests' own options "+
-			"are taken from the command line only\n", name)
+		fmt.Fprintf(x.env.Err, "brunt: note: %s:1: %s in the --config-file has no effect, as in sysbench, where tests' own "+
+			"options are taken from the command line only\n", x.settings.configPlaces[name], name)
+	}
+	for _, name := range x.settings.options.unknown() {
+		fmt.Fprintf(x.env.Err, "brunt: note: %s:1: sysbench has no option %q; it has no effect\n",
+			x.settings.options.places[name], name)
 	}
 }
 
@@ -169,6 +176,11 @@ func (x *execution) hello(w io.Writer) {
 	fmt.Fprint(w, x.settings.warnings())
 	if x.settings.Verbosity >= noticeLevel {
 		fmt.Fprint(w, greeting(x.version, x.env.Version))
+	}
+	if x.settings.Verbosity >= warningLevel {
+		for _, name := range x.settings.options.unknown() {
+			fmt.Fprintf(w, "WARNING: Global option '%s' will not be exported, because the type is unknown\n", name)
+		}
 	}
 	if x.settings.Command == "run" {
 		p.mode()

@@ -2,6 +2,7 @@ package sysbench
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -187,8 +188,34 @@ func TestConfigFile(t *testing.T) {
 		s.options.text("mysql-password") != "p,w #1" || s.Verbosity != noticeLevel {
 		t.Errorf("threads %d, hosts %s, password %q, verbosity %d", s.Threads, got, s.options.text("mysql-password"), s.Verbosity)
 	}
-	if want := path + ":5: the quote isn't closed\n"; errs.String() != want {
+	if want := path + ":5:11: the quote isn't closed\n"; errs.String() != want {
 		t.Errorf("%q, want %q", errs.String(), want)
+	}
+}
+
+// Faults in a file of options have their place, and names that sysbench doesn't have are told as it tells them.
+func TestConfigFaults(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"a value": {"db-driver=mysql\npercentile=101\n",
+			"FATAL: Invalid value for --percentile: 101\nbrunt: %s:2:12: the value of percentile\n"},
+		"a number": {"#\nthreads=zz\n",
+			"Invalid value for the 'threads' option: 'zz'\nbrunt: %s:2:9: the value of threads\n"},
+		"a mistake": {"mysql-port=1\nreport-intervall=1\n",
+			"brunt: note: %s:2:1: sysbench has no option \"report_intervall\"; it has no effect\n"},
+		"a test's": {"mysql-port=1\n\ntable_size=4\n", "brunt: note: %s:3:1: table_size in the --config-file has no effect, "},
+	} {
+		path := t.TempDir() + "/config"
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := called(t, "", "oltp_insert", "--config-file="+path, "--mysql-host=127.0.0.1", "run")
+		if text, want := got.out+got.err, fmt.Sprintf(c.want, path); !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q", name, text, want)
+		}
+		told := strings.Contains(got.out, "WARNING: Global option 'report_intervall' will not be exported")
+		if told != (name == "a mistake") {
+			t.Errorf("%s: the warning is told: %v", name, told)
+		}
 	}
 }
 
@@ -196,7 +223,7 @@ func FuzzConfig(f *testing.F) {
 	f.Add("threads=4\na='b, c' # d\n")
 	f.Add("=\n==\n\"")
 	f.Fuzz(func(t *testing.T, text string) {
-		readConfig(strings.NewReader(text), func(int, string) {})
+		readConfig(strings.NewReader(text), func(int, int, string) {})
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,11 +43,13 @@ type option struct {
 type options struct {
 	values map[string][]string
 	kinds  map[string]kind
+	places map[string]string // by option that a file has set: "FILE:LINE"; its name begins the line
 	stderr io.Writer
 }
 
 func newOptions(stderr io.Writer) *options {
-	return &options{values: map[string][]string{}, kinds: map[string]kind{}, stderr: stderr}
+	return &options{values: map[string][]string{}, kinds: map[string]kind{}, places: map[string]string{},
+		stderr: stderr}
 }
 
 // canonical returns the name under which an option is kept.
@@ -86,6 +89,7 @@ func (o *options) take(argument string) bool {
 func (o *options) set(name string, text *string) bool {
 	k := o.kinds[name]
 	o.values[name] = nil
+	delete(o.places, name)
 	if k == flagKind {
 		switch {
 		case text == nil, *text == "on", *text == "true", *text == "1":
@@ -117,11 +121,34 @@ func (o *options) readFile(path string) {
 		return
 	}
 	defer f.Close()
-	for name, values := range readConfig(f, func(line int, problem string) {
-		fmt.Fprintf(o.stderr, "%s:%d: %s\n", path, line, problem)
+	for _, l := range readConfig(f, func(line, column int, problem string) {
+		fmt.Fprintf(o.stderr, "%s:%d:%d: %s\n", path, line, column, problem)
 	}) {
-		o.values[canonical(name)] = values
+		name := canonical(l.name)
+		o.values[name], o.places[name] = l.values, fmt.Sprintf("%s:%d", path, l.line)
 	}
+}
+
+// named returns the places of the options that a file has set and a fault names, as 'an_option' or --an-option.
+func (o *options) named(fault string) (places []string) {
+	for name, place := range o.places {
+		if strings.Contains(fault, "'"+name+"'") || strings.Contains(fault, "--"+strings.ReplaceAll(name, "_", "-")+":") {
+			places = append(places, fmt.Sprintf("%s:%d: the value of %s", place, len(name)+2, name))
+		}
+	}
+	slices.Sort(places)
+	return places
+}
+
+// unknown returns the names of options that a file has set, and that sysbench doesn't have.
+func (o *options) unknown() (names []string) {
+	for name := range o.places {
+		if _, known := o.kinds[name]; !known {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // reason returns the text of an error about a file as perror(3) prints it.
@@ -135,10 +162,16 @@ func reason(err error) string {
 	return err.Error()
 }
 
+// configLine is a line of a file of options.
+type configLine struct {
+	name   string
+	values []string
+	line   int // from 1
+}
+
 // readConfig reads a file of options: lines name=value, where values are separated by spaces or commas, may be quoted,
 // and end before #. Lines without = are skipped. report is called for lines that can't be read, which are skipped, too.
-func readConfig(r io.Reader, report func(line int, problem string)) map[string][]string {
-	all := map[string][]string{}
+func readConfig(r io.Reader, report func(line, column int, problem string)) (all []configLine) {
 	lines := bufio.NewScanner(r)
 	for number := 1; lines.Scan(); number++ {
 		name, rest, ok := strings.Cut(lines.Text(), "=")
@@ -147,13 +180,13 @@ func readConfig(r io.Reader, report func(line int, problem string)) map[string][
 		}
 		values, problem := configValues(rest)
 		if problem != "" {
-			report(number, problem)
+			report(number, len(name)+2, problem)
 			continue
 		}
-		all[name] = values
+		all = append(all, configLine{name, values, number})
 	}
 	if err := lines.Err(); err != nil {
-		report(0, err.Error())
+		report(0, 0, err.Error())
 	}
 	return all
 }

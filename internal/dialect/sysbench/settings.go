@@ -1,8 +1,10 @@
 package sysbench
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -37,7 +39,8 @@ type Settings struct {
 	options       *options
 	given         []string // names of the options of the command line, in order
 	deprecations  []string
-	unknownConfig []string
+	unknownConfig []string          // options of the test, which sysbench doesn't take from a file
+	configPlaces  map[string]string // of options in the file
 }
 
 // Test returns the name of the test.
@@ -57,6 +60,7 @@ const (
 type stop struct {
 	out, err string
 	ok       bool
+	places   []string // of what is wrong in a file of options
 }
 
 // Error returns the text of the fault.
@@ -67,9 +71,14 @@ func fatal(format string, args ...any) *stop {
 }
 
 // Parse parses a command line of sysbench. An error is a *stop.
-func Parse(args []string, version, greeting string, stderr io.Writer) (*Settings, error) {
-	s := &Settings{Version: version}
+func Parse(args []string, version, greeting string, stderr io.Writer) (s *Settings, err error) {
+	s = &Settings{Version: version}
 	o := newOptions(stderr)
+	defer func() {
+		if end, ok := errors.AsType[*stop](err); ok && !end.ok {
+			end.places = o.named(end.Error())
+		}
+	}()
 	s.options = o
 	general := slices.Concat(generalOptions(version), randOptions(version), logOptions(), databaseOptions(),
 		mysqlOptions(version), pgsqlOptions(version))
@@ -265,6 +274,7 @@ func (s *Settings) forTest(name string, rest []string, greeting string) error {
 	for _, d := range t.declared(s.Version) {
 		before[d.name] = inFile[d.name]
 	}
+	s.configPlaces = maps.Clone(s.options.places)
 	s.options.register(t.declared(s.Version))
 	for _, a := range rest {
 		text := strings.TrimPrefix(a, "--")

@@ -427,7 +427,9 @@ var dataCheats = []struct {
 	{"good credit for all", "a tenth of the customers", "c_credit", func(v *gen.Value) { v.SetString("GC") }},
 	{"one last name", "each of the first names", "c_last", func(v *gen.Value) { v.SetString("BARBARBAR") }},
 	{"items without a mark", "a tenth of the items", "i_data", func(v *gen.Value) { v.SetString("data") }},
-	{"amounts the other way round", "amounts are 0", "ol_amount", func(v *gen.Value) { v.SetInt(int64(boolInt(v.I == 0))) }},
+	{"amounts the other way round", "amounts are 0", "ol_amount", func(v *gen.Value) {
+		v.SetInt(int64(boolInt(v.I == 0)))
+	}},
 }
 
 // rowsOf are all rows of a table.
