@@ -12,6 +12,7 @@ import (
 
 const usage = `usage:
   book serve      serve the API over a database that is there
+  book rows FILE  write the authors and names of some books to a file, for JMeter's test plan
   book programme  start PostgreSQL, fill it, and run the test programme against the service
 
 book serve -h and book programme -h list the flags.
@@ -20,5 +21,8 @@ book serve -h and book programme -h list the flags.
 func main() { example.Main("book", run) }
 
 func run(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == "rows" {
+		return rows(ctx, args[1:])
+	}
 	return example.Run(ctx, args, usage, serve, programme)
 }

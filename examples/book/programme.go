@@ -22,11 +22,13 @@ const fullRows = 1_000_000
 func programme(ctx context.Context, args []string) error {
 	p := example.NewProgramme("book", "folder of plan.yml and campaign.yml",
 		"shorten all durations: 0.1 makes six minutes of an hour")
-	rows := p.Flags.Int("rows", fullRows, "books in the table")
+	books := p.Flags.Int("rows", fullRows, "books in the table")
+	jmx := p.Flags.String("jmx", "", "a test plan of JMeter as the load, such as examples/jmeter/book.jmx, whose folder has "+
+		"the campaign")
 	if err := p.Parse(args); err != nil {
 		return err
 	}
-	work, err := prepared(p.Files, p.Results, *rows)
+	work, err := prepared(p.Files, p.Results, *books)
 	if err != nil {
 		return err
 	}
@@ -39,8 +41,13 @@ func programme(ctx context.Context, args []string) error {
 	if err := extend(ctx, dsn); err != nil {
 		return err
 	}
-	return p.Run(ctx, filepath.Join(work, "campaign.yml"), filepath.Join(p.Results, "campaign"),
-		testserver.Address(owner), dsn, "BRUNT="+p.Brunt, "BOOK_PG_ADDRESS="+pg.Addr, "BOOK_PG_USER="+pg.User,
+	address := testserver.Address(owner)
+	if *jmx != "" {
+		if err := withTestPlan(ctx, p.Brunt, *jmx, work, address); err != nil {
+			return err
+		}
+	}
+	return p.Run(ctx, filepath.Join(work, "campaign.yml"), filepath.Join(p.Results, "campaign"), address, dsn, "BRUNT="+p.Brunt, "BOOK_PG_ADDRESS="+pg.Addr, "BOOK_PG_USER="+pg.User,
 		"BOOK_PG_DATABASE="+pg.Database)
 }
 

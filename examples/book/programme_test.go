@@ -84,6 +84,84 @@ func TestBookProgramme(t *testing.T) {
 	t.Error("no index was kept")
 }
 
+// jmeterRehearsal shortens the campaign with JMeter's test plan.
+var jmeterRehearsal = strings.NewReplacer(
+	"{start: 1, min: 0.05, max: 1000, trial: 15s, warm_up: 2s, width: 0.05, trials: 12}",
+	"{start: 1, min: 0.5, max: 2, trial: 500ms, warm_up: 100ms, width: 0.5, trials: 2}",
+	"{ramp: 30s, hold: 4m}", "{at: 1, ramp: 500ms, hold: 1s}",
+	"{at: maximum, duration: 90s}", "{at: 1, warm_up: 100ms, duration: 2s}",
+	"{ramp: 30s, hold: 5m}", "{ramp: 500ms, hold: 1s}",
+	"connections: {duration: 1m}", "connections: {warm_up: 100ms, duration: 1s}",
+	"at: maximum\n      warm_up: 2s\n      duration: 12s\n      repetitions: 3",
+	"at: 1\n      warm_up: 100ms\n      duration: 500ms\n      repetitions: 2",
+	"        - {THREADS: 10, POOL: 3}\n", "", "        - {THREADS: 20, POOL: 12}\n", "",
+	"        - {THREADS: 40, POOL: 24}\n", "", "        - {THREADS: 5, POOL: 6}\n", "",
+	"        - {THREADS: 80, POOL: 48}\n", "", "        - {THREADS: 160, POOL: 96}\n", "",
+	"        - {THREADS: 5, POOL: 48}\n", "",
+)
+
+// The same programme has JMeter's test plan as its load: all steps are carried out, with the operations of the test plan,
+// and the document tells of the indexes.
+func TestBookProgrammeOfJMeter(t *testing.T) {
+	testserver.SkipQuick(t)
+	t.Parallel()
+	dir := t.TempDir()
+	book := exampletest.Build(t, dir, "book")
+	files, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := filepath.Join(dir, "given")
+	if err := os.Mkdir(given, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// Each thread sends its first request at once, and the next ones when the rate allows: two threads soon do.
+	twoThreads := strings.NewReplacer("${__P(threads,4)}", "2")
+	exampletest.Copy(t, given, twoThreads, "../jmeter/book.jmx")
+	exampletest.Copy(t, given, jmeterRehearsal, "../jmeter/campaign.yml", "../jmeter/indexes.sql", "../jmeter/books.csv")
+	results := filepath.Join(dir, "results")
+	cmd := exec.CommandContext(t.Context(), book, "programme", "--brunt", exampletest.Brunt(t), "--files", files, "--results",
+		results, "--rows", "20000", "--jmx", filepath.Join(given, "book.jmx"), "--", "--anyway")
+	cmd.Env = exampletest.Environment()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	found, _ := filepath.Glob(filepath.Join(results, "campaign", "*", "[0-9]*"))
+	var steps []string
+	for _, step := range found {
+		_, kind, _ := strings.Cut(filepath.Base(step), "-")
+		steps = append(steps, kind)
+	}
+	want := []string{"prepare", "search", "confirm", "analyse", "fix", "search", "confirm", "analyse", "reliability",
+		"connections", "matrix", "document"}
+	if !slices.Equal(steps, want) {
+		t.Errorf("steps %q", steps)
+	}
+	for _, step := range found {
+		if !strings.HasSuffix(step, "-analyse") {
+			continue
+		}
+		run := runOf(t, step)
+		if len(run.Operations) != 7 || run.Total.OK == 0 {
+			t.Errorf("%s: %d operations, %d answered", step, len(run.Operations), run.Total.OK)
+		}
+		if in := &run.Inspections[0]; byAuthor(t, in).Calls == 0 {
+			t.Errorf("%s: no statement by author", step)
+		}
+	}
+	for _, name := range []string{"report-en.md", "report-ru.md"} {
+		texts, _ := filepath.Glob(filepath.Join(results, "campaign", "*", name))
+		if len(texts) != 1 {
+			t.Fatalf("%s: %q", name, texts)
+		}
+		if text, err := os.ReadFile(texts[0]); err != nil || !bytes.Contains(text, []byte("change price")) {
+			t.Errorf("%s: %v, without the operations", name, err)
+		}
+	}
+}
+
 // The published documents are based on maxima that were confirmed, and are short enough to be read.
 func TestPublishedDocument(t *testing.T) {
 	testserver.SkipQuick(t)

@@ -37,12 +37,17 @@ func jmeterBenching(ctx context.Context, args []string) error {
 			return err
 		}
 		peer := testserver.JMeter(s.tb, filepath.Join(s.dir, "jmeter-home"))
-		plan, err := filepath.Abs(filepath.Join("examples", "jmeter", "book.jmx"))
-		if err != nil {
-			return err
+		for _, name := range []string{"book.jmx", "books.csv"} {
+			text, err := os.ReadFile(filepath.Join("examples", "jmeter", name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(s.dir, name), text, 0o644)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		j := &jmeterContest{s: s, arguments: map[string][]string{s.brunt.program: {"jmeter"}, java: peer}}
-		j.options = []string{"-n", "-t", plan, "-Jhost=" + server.Host, fmt.Sprint("-Jport=", server.Port),
+		j.options = []string{"-n", "-t", "book.jmx", "-Jhost=" + server.Host, fmt.Sprint("-Jport=", server.Port),
 			fmt.Sprint("-Jduration=", *seconds)}
 		c := &sysbenchContest{s: s, programs: [2]string{s.brunt.program, java}, rounds: *times, server: "nginx"}
 		fmt.Println("| server | what | brunt | JMeter | ratio (each round) |\n|---|---|---|---|---|")

@@ -166,7 +166,8 @@ func (r *requests) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 }
 
 // The scripts do what wrk's own examples show: a fixed request, one for each call, an answer that is used, a pause,
-// several requests at once, functions of setup, and a thread that stops.
+// several requests at once, functions of setup, an address of each thread, what threads have counted, and a thread that
+// stops.
 var scripts = map[string]string{
 	"post":    `wrk.method = "POST" wrk.body = "a=1&b=2" wrk.headers["Content-Type"] = "text/x"`,
 	"counter": `n = 0 function request() n = n + 1 wrk.headers["X-N"] = n return wrk.format(nil, "/" .. n) end`,
@@ -187,6 +188,28 @@ var scripts = map[string]string{
 		function init(args) print(("thread %d has %s and %d arguments: %s"):format(id, tostring(wrk.thread.addr) ~= "", #args, args[1])) end
 		function done(summary, latency, requests)
 			for i, thread in ipairs(threads) do io.write(string.format("thread %d is %d\n", i, thread:get("id"))) end
+		end`,
+	"addr": `local addrs
+		function setup(thread)
+			if not addrs then
+				addrs = wrk.lookup(wrk.host, wrk.port or "http")
+				for i = #addrs, 1, -1 do if not wrk.connect(addrs[i]) then table.remove(addrs, i) end end
+			end
+			thread.addr = addrs[math.random(#addrs)]
+			local closed = wrk.lookup("127.0.0.1", "1")
+			print(#addrs, #closed, tostring(closed[1]), wrk.connect(closed[1]))
+		end
+		function init(args) print("goes to " .. tostring(wrk.thread.addr)) end`,
+	"counts": `local threads = {}
+		function setup(thread) thread:set("given", "a text") table.insert(threads, thread) end
+		function init(args) sent, answered, last = 0, 0, nil end
+		function request() sent = sent + 1 return wrk.request() end
+		function response(status, headers, body) answered = answered + 1 last = status end
+		function done(summary, latency, requests)
+			for i, thread in ipairs(threads) do
+				local sent, answered = thread:get("sent"), thread:get("answered")
+				print(i, thread:get("given"), sent >= answered, answered > 3, thread:get("last"), thread:get("missing"))
+			end
 		end`,
 	"stop": `local n = 0 function response() n = n + 1 if n == 3 then wrk.thread:stop() end end
 		function done(summary) print(summary.requests, summary.errors.status, summary.duration > 0) end`,
@@ -218,7 +241,7 @@ func TestScriptsDoWhatTheyDoUnderWrk(t *testing.T) {
 				for i := range r.text {
 					r.text[i] = strings.ReplaceAll(r.text[i], server.Listener.Addr().String(), "ADDRESS")
 				}
-				return before + after, r.text
+				return strings.ReplaceAll(before+after, server.Listener.Addr().String(), "ADDRESS"), r.text
 			}
 			gotPrinted, got := run(ours, "as", "wrk", "--no-record")
 			wantPrinted, want := run(wrk)

@@ -56,7 +56,7 @@ func Copy(t *testing.T, to string, replace *strings.Replacer, names ...string) {
 	for _, name := range names {
 		b, err := os.ReadFile(name)
 		if err == nil {
-			err = os.WriteFile(filepath.Join(to, name), []byte(replace.Replace(string(b))), 0o644)
+			err = os.WriteFile(filepath.Join(to, filepath.Base(name)), []byte(replace.Replace(string(b))), 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
