@@ -524,17 +524,17 @@ func (c *Config) startup(n *yaml.Node) []int64 {
 	return b.atMs
 }
 
+// hclFile ends the names of files in HCL.
+const hclFile = ".hcl"
+
 // scenarios reads a file of scenarios.
 func (c *Config) scenarios(n *yaml.Node, file string, s *stream) {
 	switch ext := strings.ToLower(filepath.Ext(file)); {
 	case file == "":
 		c.fault(n, "http/scenario has no file")
 		return
-	case ext == ".hcl":
-		c.fault(n, "%s: HCL isn't read; write the scenarios in YAML or JSON", file)
-		return
-	case !slices.Contains([]string{".yaml", ".yml", ".json"}, ext):
-		c.fault(n, "%s: the file must be .yaml or .json", file)
+	case !slices.Contains([]string{".yaml", ".yml", ".json", hclFile}, ext):
+		c.fault(n, "%s: the file must be .yaml, .json or .hcl", file)
 		return
 	}
 	text, err := readFile(expand(file))
@@ -543,7 +543,16 @@ func (c *Config) scenarios(n *yaml.Node, file string, s *stream) {
 		return
 	}
 	r := reader{file: file}
-	s.play, err = r.playbook(text, filepath.Dir(file))
+	if strings.EqualFold(filepath.Ext(file), hclFile) {
+		if root := r.hcl(text); root != nil {
+			s.play, err = r.playbook(root, filepath.Dir(file))
+		}
+	} else {
+		var root *yaml.Node
+		if root, err = parseYAML(text); err == nil {
+			s.play, err = r.playbook(root, filepath.Dir(file))
+		}
+	}
 	if err != nil {
 		r.faults = append(r.faults, file+": "+err.Error())
 	}
@@ -555,11 +564,7 @@ func (c *Config) scenarios(n *yaml.Node, file string, s *stream) {
 }
 
 // playbook reads scenarios.
-func (r *reader) playbook(text []byte, folder string) (*playbook, error) {
-	root, err := parseYAML(text)
-	if err != nil {
-		return nil, err
-	}
+func (r *reader) playbook(root *yaml.Node, folder string) (*playbook, error) {
 	o := r.object(root, "the scenarios", "locals", "variable_sources", "requests", "calls", "scenarios")
 	if o == nil {
 		return nil, nil
