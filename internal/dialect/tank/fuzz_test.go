@@ -76,7 +76,7 @@ func FuzzConfigurations(f *testing.F) {
 		}
 		r := reader{file: path}
 		if root, err := parseYAML([]byte(text)); err == nil {
-			_, _ = r.playbook(root, ".")
+			_, _ = r.playbook(root, ".", 0)
 		}
 	})
 }

@@ -22,8 +22,11 @@ import (
 var hclBlocks = map[string]hclBlock{
 	"variable_source": {"variable_sources", []string{"name", "type"}, nil},
 	"request":         {"requests", []string{"name"}, requestBlocks},
-	"call":            {"calls", []string{"name"}, nil},
-	"scenario":        {"scenarios", []string{"name"}, nil},
+	"call": {"calls", []string{"name"}, map[string]hclBlock{
+		"preprocessor":  {"preprocessors", []string{"type"}, nil},
+		"postprocessor": {"postprocessors", []string{"type"}, nil},
+	}},
+	"scenario": {"scenarios", []string{"name"}, nil},
 }
 
 // requestBlocks are the blocks within requests. Those without a list are single.

@@ -79,7 +79,7 @@ func TestScenariosInHCL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := fromYAML.playbook(root, ".")
+	want, err := fromYAML.playbook(root, ".", 0)
 	if err != nil || len(fromYAML.faults) > 0 {
 		t.Fatal(err, fromYAML.faults)
 	}
@@ -87,7 +87,7 @@ func TestScenariosInHCL(t *testing.T) {
 	if node == nil {
 		t.Fatal(fromHCL.faults)
 	}
-	got, err := fromHCL.playbook(node, ".")
+	got, err := fromHCL.playbook(node, ".", 0)
 	if err != nil || len(fromHCL.faults) > 0 {
 		t.Fatal(err, fromHCL.faults)
 	}
@@ -111,7 +111,7 @@ func TestFaultsOfHCL(t *testing.T) {
 	} {
 		r := &reader{file: "f.hcl"}
 		if root := r.hcl([]byte(text)); root != nil {
-			_, _ = r.playbook(root, ".")
+			_, _ = r.playbook(root, ".", 0)
 		}
 		if len(r.faults) == 0 || !strings.HasPrefix(r.faults[0], want) || strings.Contains(r.faults[0], "\n") {
 			t.Errorf("%q: %q, want %s", text, r.faults, want)
@@ -131,6 +131,6 @@ func FuzzHCL(f *testing.F) {
 			}
 			return
 		}
-		_, _ = r.playbook(root, ".")
+		_, _ = r.playbook(root, ".", 0)
 	})
 }
