@@ -632,8 +632,8 @@ func (r *reader) source(n *yaml.Node, folder string, all map[string]any) {
 		file := expand(r.text(o.get("file"), "file"))
 		text, err := readFile(file)
 		if err != nil && !filepath.IsAbs(file) {
-			if beside, second := readFile(filepath.Join(folder, file)); second == nil {
-				text, err = beside, nil
+			if nextToScenarios, second := readFile(filepath.Join(folder, file)); second == nil {
+				text, err = nextToScenarios, nil
 			}
 		}
 		if err != nil {

@@ -500,7 +500,7 @@ END;
 		"--threads=1", "--rate=300", "--forced-shutdown=9", "run")...))
 }
 
-// most returns what the client has sent that has sent the most messages: the session of a load, beside those that fill
+// most returns what the client has sent that has sent the most messages: the session of a load, besides those that fill
 // tables and ask the server what it is.
 func most(clients [][]byte, split func(sent []byte) []string) (messages []string) {
 	for _, sent := range clients {
