@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/dialect/calls"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
@@ -105,7 +106,7 @@ func TestTemplates(t *testing.T) {
 		`{{`:                   "error: unclosed action",
 	} {
 		p, err := split(text, true)
-		got := p.text + " | " + strings.Join(p.actions, " ")
+		got := p.Text + " | " + strings.Join(p.Actions, " ")
 		if err != nil {
 			got = "error: " + err.Error()
 			want = strings.TrimPrefix(want, "error: ")
@@ -114,7 +115,7 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
-	if got := renumber("$1 $$1 $12 $", func(i int) int { return i + 9 }); got != "$10 $$1 $21 $" {
+	if got := calls.Renumber("$1 $$1 $12 $", func(i int) int { return i + 9 }); got != "$10 $$1 $21 $" {
 		t.Error(got)
 	}
 }
@@ -339,7 +340,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Add(`{"a": "{{randomInt 1 5}}"}`)
 	f.Fuzz(func(_ *testing.T, text string) {
 		if p, err := split(text, true); err == nil {
-			p.params()
+			params(p.Actions)
 		}
 	})
 }

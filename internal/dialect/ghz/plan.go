@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -80,17 +79,17 @@ type body struct {
 
 // operation adds the only operation. scripted says that its templates are executed for each call.
 func (o *Options) operation(ctx context.Context, p *plan.Plan, server *calls.Server) (scripted bool, err error) {
-	var data pieces
+	var data calls.Template
 	if o.NoTemplates {
-		data = pieces{text: calls.Escape(string(o.data))}
+		data = calls.Template{Text: calls.Escape(string(o.data))}
 	} else if data, err = split(string(o.data), !o.NoFunctions); err != nil {
 		return false, err
 	}
-	list, err := calls.Messages([]byte(data.text))
+	list, err := calls.Messages([]byte(data.Text))
 	if err != nil {
 		return false, fmt.Errorf("data: %w", err)
 	}
-	b := &body{actions: data.actions}
+	b := &body{actions: data.Actions}
 	if err := o.addMetadata(b); err != nil {
 		return false, err
 	}
@@ -103,7 +102,7 @@ func (o *Options) operation(ctx context.Context, p *plan.Plan, server *calls.Ser
 	if err := o.arrange(b, list, md); err != nil {
 		return false, err
 	}
-	params, ok := (&pieces{actions: b.actions}).params()
+	values, ok := params(b.actions)
 	if !ok || len(b.encoded) > 0 {
 		return true, o.script(p, b, md)
 	}
@@ -111,7 +110,7 @@ func (o *Options) operation(ctx context.Context, p *plan.Plan, server *calls.Ser
 	for _, messages := range b.messages {
 		c := o.call(md != nil && md.IsStreamingServer() && !md.IsStreamingClient())
 		c.Messages, c.Metadata = messages, b.metadata
-		steps = append(steps, plan.Step{Request: protocol.Request{Verb: protocol.GRPC, RPC: c}, Params: params})
+		steps = append(steps, plan.Step{Request: protocol.Request{Verb: protocol.GRPC, RPC: c}, Params: values})
 	}
 	p.Operations = []plan.Operation{calls.Operation(endpoints.Name(o.Call), steps)}
 	return false, nil
@@ -134,7 +133,7 @@ func (o *Options) addMetadata(b *body) error {
 		return fmt.Errorf("metadata: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		p := pieces{text: calls.Escape(all[name])}
+		p := calls.Template{Text: calls.Escape(all[name])}
 		binary := strings.HasSuffix(name, "-bin")
 		if !o.NoTemplates {
 			// A text in quotes, so that actions aren't put into quotes of their own.
@@ -142,23 +141,23 @@ func (o *Options) addMetadata(b *body) error {
 			if err != nil {
 				return fmt.Errorf("metadata %s: %w", name, err)
 			}
-			p = pieces{strings.TrimSuffix(strings.TrimPrefix(quoted.text, `"`), `"`), quoted.actions}
+			p = calls.Template{Text: strings.TrimSuffix(strings.TrimPrefix(quoted.Text, `"`), `"`), Actions: quoted.Actions}
 		}
 		before := len(b.actions)
-		text := renumber(p.text, func(i int) int { return i + before })
+		text := calls.Renumber(p.Text, func(i int) int { return i + before })
 		switch {
-		case binary && len(p.actions) == 0:
+		case binary && len(p.Actions) == 0:
 			plain, err := base64.StdEncoding.DecodeString(all[name])
 			if err != nil {
 				return fmt.Errorf("metadata %s: %w", name, err)
 			}
 			text = calls.Escape(string(plain))
-		case binary && (len(p.actions) > 1 || p.text != "$1"):
+		case binary && (len(p.Actions) > 1 || p.Text != "$1"):
 			return fmt.Errorf("metadata %s: a template must be all of a value that is bytes", name)
 		case binary:
 			b.encoded = append(b.encoded, len(b.actions))
 		}
-		b.actions = append(b.actions, p.actions...)
+		b.actions = append(b.actions, p.Actions...)
 		b.metadata = append(b.metadata, [2]string{strings.ToLower(name), text})
 	}
 	return nil
@@ -203,7 +202,7 @@ func (o *Options) arrange(b *body, list []string, md protoreflect.MethodDescript
 // renew gives a message parameters of its own for the first n actions, as far as it has them.
 func (b *body) renew(message string, n int) string {
 	fresh := map[int]int{}
-	return renumber(message, func(i int) int {
+	return calls.Renumber(message, func(i int) int {
 		if i > n || b.actions[i-1] == ".RequestNumber" {
 			return i
 		}
@@ -213,31 +212,6 @@ func (b *body) renew(message string, n int) string {
 		}
 		return fresh[i]
 	})
-}
-
-// renumber replaces the numbers of the parameters in a text.
-func renumber(text string, number func(i int) int) string {
-	var out strings.Builder
-	for i := 0; i < len(text); i++ {
-		out.WriteByte(text[i])
-		if text[i] != '$' || i+1 == len(text) {
-			continue
-		}
-		if text[i+1] == '$' {
-			out.WriteByte('$')
-			i++
-			continue
-		}
-		end := i + 1
-		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-			end++
-		}
-		if n, err := strconv.Atoi(text[i+1 : end]); err == nil {
-			out.WriteString(strconv.Itoa(number(n)))
-			i = end - 1
-		}
-	}
-	return out.String()
 }
 
 // script makes the operation a script, whose templates are executed for each call.

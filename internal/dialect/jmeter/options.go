@@ -152,9 +152,9 @@ func (o *Options) check(given [][2]string) error {
 		return errors.New("brunt has no window to edit test plans: add -n")
 	}
 	files := o.propFiles
-	beside := filepath.Join(filepath.Dir(o.Plan), "user.properties")
-	if _, err := os.Stat(beside); err == nil {
-		files = append([]string{beside}, files...)
+	ofPlan := filepath.Join(filepath.Dir(o.Plan), "user.properties")
+	if _, err := os.Stat(ofPlan); err == nil {
+		files = append([]string{ofPlan}, files...)
 	}
 	for _, name := range files {
 		b, err := os.ReadFile(name)

@@ -36,7 +36,7 @@ func generalOptions(version string) []option {
 		option{name: "rate", about: "events a second on average, which arrive at random; 0: as many as possible",
 			value: "0", kind: intKind},
 		option{name: "report-interval", about: "print a line every so many seconds; 0: none", value: "0", kind: intKind},
-		option{name: "report-checkpoints", about: "seconds at which the report so far is printed, and begun anew",
+		option{name: "report-checkpoints", about: "seconds at which the report so far is printed, and the next one begins",
 			kind: listKind},
 		option{name: "debug", about: "print the times of each thread, too", value: "off", kind: flagKind},
 		option{name: "validate", about: "accepted without effect: these tests have no checks", value: "off",

@@ -271,14 +271,20 @@ func (e *execution) timedRequest(t workload.Timing) {
 	defer e.mu.Unlock()
 	s := sample{sent: e.clock(t.EndNs).Add(time.Duration(t.SentNs)), tag: e.program.StepTag(t.Index, t.Step),
 		real: max(t.EndNs-t.SentNs, 0) / 1000, net: netCode(t.Class)}
+	calls := e.config.streams[0].calls != nil
+	if calls {
+		s.net, s.proto = noError, callStatus(t.Class, t.Code)
+	}
 	if all := e.answers[t.Index]; len(all) > 0 {
 		a := &all[0]
 		e.answers[t.Index] = all[1:]
-		s.in, s.out = a.in, int64(a.out)
+		if !calls {
+			s.in, s.out = a.in, int64(a.out)
+			s.split(&a.parts)
+		}
 		if s.net == noError {
 			s.proto = a.status
 		}
-		s.split(&a.parts)
 	}
 	e.steps[t.Index] = append(e.steps[t.Index], s)
 }
@@ -289,7 +295,8 @@ func (e *execution) played(t *workload.Timing) {
 	delete(e.steps, t.Index)
 	delete(e.answers, t.Index)
 	for i := range all {
-		if i == len(all)-1 && t.Class != protocol.OK && t.Code == "assert" {
+		calls := e.config.streams[0].calls != nil
+		if i == len(all)-1 && t.Class != protocol.OK && t.Code == "assert" && !calls {
 			all[i].tag, all[i].net, all[i].proto = all[i].tag+"|"+noTag, errOther, 0
 		}
 		e.add(&all[i])

@@ -75,7 +75,9 @@ func FuzzConfigurations(f *testing.F) {
 			_, _ = c.Plan()
 		}
 		r := reader{file: path}
-		_, _ = r.playbook([]byte(text), ".")
+		if root, err := parseYAML([]byte(text)); err == nil {
+			_, _ = r.playbook(root, ".", 0)
+		}
 	})
 }
 

@@ -241,7 +241,9 @@ func TestListsThatEndInTheMiddle(t *testing.T) {
 			"x:4:1: the list ends in the middle: 3 bytes follow instead of 100"},
 		"uripost": {"uripost", "[Host: h]\n5 /a\nclass\n50 /b\nhell",
 			"x:4:1: the list ends in the middle: 4 bytes follow instead of 50"},
-		"header": {"uri", "/a\n[Host", "x:2:1: "},
+		"header":               {"uri", "/a\n[Host", "x:2:1: "},
+		"phantom's first line": {"phantom", "6 t\nGET /a\n2x", `x:3:1: "2x" isn't the size of a request in bytes`},
+		"uripost's first line": {"uripost", "3 /a\nabc\n4", `x:3:1: "4" isn't size, URI and tag`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := (&source{name: "x", kind: c.kind, version: "1.0"}).read([]byte(c.text)); err == nil ||
@@ -254,6 +256,7 @@ func TestListsThatEndInTheMiddle(t *testing.T) {
 		"Pandora raw":     {"raw", "500 t\nGET / HTTP/1.1\r\n", "x:1:1: the list ends in the middle"},
 		"Pandora uripost": {"uripost", "50 /b\nhell", "x:1:1: the list ends in the middle"},
 		"Pandora JSON":    {"json", "{\"uri\": \"/a\"}\n{\"uri\": ", "x:2:1: isn't a request in JSON"},
+		"Pandora list":    {"json", "[{\"uri\": \"/a\"},", "x:1:1: isn't a list of requests in JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := (&pandoraSource{name: "x", kind: c.kind, host: "h"}).read([]byte(c.text)); err == nil ||

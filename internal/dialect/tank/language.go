@@ -218,7 +218,7 @@ func (p *Program) compileScenarios(s *script.Source) error {
 			if err := step.compile(); err != nil {
 				return &script.Error{Operation: op, Line: 1, Text: err.Error()}
 			}
-			requests = append(requests, rawRequest(sc.Name+"."+step.Name, len(step.After) > 0))
+			requests = append(requests, step.request(sc.Name))
 		}
 		p.scenarios, p.requests = append(p.scenarios, sc), append(p.requests, requests)
 	}
@@ -256,7 +256,11 @@ func (p *Program) Size(i uint64) int { return len(p.ammo.shots[p.ammo.at(i)].raw
 // StepTag returns the tag of a step of the scenario that operation number i plays.
 func (p *Program) StepTag(i uint64, step int) string {
 	sc := p.scenarios[p.order[i%uint64(len(p.order))]]
-	return sc.Name + "." + sc.Steps[min(step, len(sc.Steps)-1)].Name
+	of := &sc.Steps[min(step, len(sc.Steps)-1)]
+	if of.Call != nil {
+		return sc.Name + "." + of.Call.Tag
+	}
+	return sc.Name + "." + of.Name
 }
 
 // Scenarios reports whether the operations are scenarios.
@@ -321,12 +325,20 @@ func (s *session) Again() script.Step {
 
 // send sends the request of the scenario's step.
 func (s *session) send() script.Step {
+	last := s.player.at == len(s.player.scenario.Steps)-1
+	if s.player.step().Call != nil {
+		args, err := s.player.nextCall()
+		if err != nil {
+			return failed("request", err)
+		}
+		return script.Step{Move: script.Send, Request: s.player.at, Args: args, Last: last}
+	}
 	text, err := s.player.next()
 	if err != nil {
 		return failed("request", err)
 	}
 	return script.Step{Move: script.Send, Request: s.player.at, Args: s.text(text),
-		Last: s.player.at == len(s.player.scenario.Steps)-1}
+		Last: last}
 }
 
 // text returns a request as the only argument.
@@ -349,13 +361,20 @@ func (s *session) Answered(r *protocol.Reply) script.Step {
 		s.pausing = false
 		return script.Step{Failure: r.Failure}
 	}
-	if on := s.program.OnAnswer; on != nil {
-		on(s.index, s.player.at, r.Status, r.BytesIn, len(s.args[1].B), r.Parts)
+	call, status := s.player.step().Call != nil, r.Status
+	if call {
+		status = callStatus(r.Failure.Class, r.Failure.Code)
 	}
-	if r.Status == 0 || r.Fatal {
+	if on := s.program.OnAnswer; on != nil {
+		on(s.index, s.player.at, status, r.BytesIn, len(s.args[1].B), r.Parts)
+	}
+	if r.Status == 0 && !call || r.Fatal {
 		return script.Step{Failure: r.Failure}
 	}
-	a := answer{status: r.Status}
+	a := answer{status: status}
+	if call && r.Failure.Class == protocol.OK && len(r.Captured) > 0 { // a call that fails doesn't end the scenario
+		a.body = bytes.Clone(r.Captured[0].B)
+	}
 	if len(r.Captured) == 2 {
 		a.head, a.body = bytes.Clone(r.Captured[0].B), bytes.Clone(r.Captured[1].B)
 	}

@@ -129,7 +129,7 @@ var gunKeys = []string{"type", "target", "ssl", "connect-ssl", "tls-handshake-ti
 	"expect-continue-timeout", "shared-client", "dial", "answlog", "auto-tag", "httptrace", "redirect"}
 
 // guns are the guns that are sent.
-var guns = []string{"http", "http2", "http/scenario", callGun}
+var guns = []string{"http", "http2", "http/scenario", callGun, callPlay}
 
 // pool reads a pool.
 func (c *Config) pool(p *object) {
@@ -145,8 +145,8 @@ func (c *Config) pool(p *object) {
 		c.fault(cmp.Or(g.get("type"), g.node), "the gun %q isn't available; use %s", kind, strings.Join(guns, ", "))
 		return
 	}
-	if kind == callGun {
-		c.callPool(p, g, a)
+	if kind == callGun || kind == callPlay {
+		c.callPool(p, g, a, kind)
 		return
 	}
 	if g = c.object(g.node, "gun", gunKeys...); g == nil {
@@ -304,7 +304,7 @@ func (c *Config) ammos(a, g *object, s *stream, gun string, web bool) {
 		if web {
 			c.fault(g.node, "redirect and compression aren't available for scenarios")
 		}
-		c.scenarios(o.get("file"), file, s)
+		c.scenarios(o.get("file"), file, s, 0)
 		return
 	}
 	format, ok := pandoraKinds[kind]
@@ -524,17 +524,17 @@ func (c *Config) startup(n *yaml.Node) []int64 {
 	return b.atMs
 }
 
-// scenarios reads a file of scenarios.
-func (c *Config) scenarios(n *yaml.Node, file string, s *stream) {
+// hclFile ends the names of files in HCL.
+const hclFile = ".hcl"
+
+// scenarios reads a file of scenarios. With a deadline, they are made of gRPC calls.
+func (c *Config) scenarios(n *yaml.Node, file string, s *stream, deadline time.Duration) {
 	switch ext := strings.ToLower(filepath.Ext(file)); {
 	case file == "":
 		c.fault(n, "http/scenario has no file")
 		return
-	case ext == ".hcl":
-		c.fault(n, "%s: HCL isn't read; write the scenarios in YAML or JSON", file)
-		return
-	case !slices.Contains([]string{".yaml", ".yml", ".json"}, ext):
-		c.fault(n, "%s: the file must be .yaml or .json", file)
+	case !slices.Contains([]string{".yaml", ".yml", ".json", hclFile}, ext):
+		c.fault(n, "%s: the file must be .yaml, .json or .hcl", file)
 		return
 	}
 	text, err := readFile(expand(file))
@@ -543,7 +543,17 @@ func (c *Config) scenarios(n *yaml.Node, file string, s *stream) {
 		return
 	}
 	r := reader{file: file}
-	s.play, err = r.playbook(text, filepath.Dir(file))
+	folder := filepath.Dir(file)
+	if strings.EqualFold(filepath.Ext(file), hclFile) {
+		if root := r.hcl(text); root != nil {
+			s.play, err = r.playbook(root, folder, deadline)
+		}
+	} else {
+		var root *yaml.Node
+		if root, err = parseYAML(text); err == nil {
+			s.play, err = r.playbook(root, folder, deadline)
+		}
+	}
 	if err != nil {
 		r.faults = append(r.faults, file+": "+err.Error())
 	}
@@ -554,26 +564,23 @@ func (c *Config) scenarios(n *yaml.Node, file string, s *stream) {
 	}
 }
 
-// playbook reads scenarios.
-func (r *reader) playbook(text []byte, folder string) (*playbook, error) {
-	root, err := parseYAML(text)
-	if err != nil {
-		return nil, err
-	}
+// playbook reads scenarios of requests, or of calls, which have a deadline.
+func (r *reader) playbook(root *yaml.Node, folder string, deadline time.Duration) (*playbook, error) {
 	o := r.object(root, "the scenarios", "locals", "variable_sources", "requests", "calls", "scenarios")
 	if o == nil {
 		return nil, nil
-	}
-	if n := o.get("calls"); n != nil && len(r.list(n, "calls")) > 0 {
-		r.fault(n, "calls are of gRPC, which isn't available here")
 	}
 	sources := map[string]any{}
 	for _, n := range r.list(o.get("variable_sources"), "variable_sources") {
 		r.source(n, folder, sources)
 	}
 	known := map[string]*scenarioStep{}
-	for _, n := range r.list(o.get("requests"), "requests") {
-		if step := r.request(n); step != nil {
+	list, read := "requests", r.request
+	if deadline > 0 {
+		list, read = "calls", func(n *yaml.Node) *scenarioStep { return r.call(n, deadline) }
+	}
+	for _, n := range r.list(o.get(list), list) {
+		if step := read(n); step != nil {
 			known[step.Name] = step
 		}
 	}
@@ -625,8 +632,8 @@ func (r *reader) source(n *yaml.Node, folder string, all map[string]any) {
 		file := expand(r.text(o.get("file"), "file"))
 		text, err := readFile(file)
 		if err != nil && !filepath.IsAbs(file) {
-			if beside, second := readFile(filepath.Join(folder, file)); second == nil {
-				text, err = beside, nil
+			if nextToScenarios, second := readFile(filepath.Join(folder, file)); second == nil {
+				text, err = nextToScenarios, nil
 			}
 		}
 		if err != nil {

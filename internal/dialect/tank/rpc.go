@@ -13,15 +13,19 @@ import (
 	"strings"
 	"time"
 
+	grpccodes "google.golang.org/grpc/codes"
+
 	"brunt/internal/dialect/calls"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 )
 
-// callGun is the name of Pandora's gun that sends gRPC, and callAmmo that of its lists.
+// callGun is the name of Pandora's gun that sends gRPC, and callAmmo that of its lists. callPlay is the name of the gun
+// that plays scenarios, and of these.
 const (
 	callGun  = "grpc"
 	callAmmo = "grpc/json"
+	callPlay = "grpc/scenario"
 )
 
 // callGunKeys are the keys of the gun.
@@ -75,7 +79,7 @@ func (e *callEntry) unveiled(unveil func(string) string) {
 }
 
 // callPool reads a pool whose gun sends gRPC.
-func (c *Config) callPool(p, g, a *object) {
+func (c *Config) callPool(p, g, a *object, gun string) {
 	if g = c.object(g.node, "gun", callGunKeys...); g == nil {
 		return
 	}
@@ -107,18 +111,23 @@ func (c *Config) callPool(p, g, a *object) {
 		c.fault(n, "reflect_metadata isn't available: the server is asked for its methods without metadata")
 	}
 	c.unfollowed(g)
-	c.callList(a, s, deadline)
+	c.callAmmo(a, s, gun, deadline)
 	c.finishPool(p, s)
 }
 
-// callList reads the list of calls.
-func (c *Config) callList(a *object, s *stream, deadline time.Duration) {
+// callAmmo reads the scenarios, or the list of calls.
+func (c *Config) callAmmo(a *object, s *stream, gun string, deadline time.Duration) {
 	o := c.ammoOptions(a, s)
-	if kind := c.text(a.get("type"), "type"); kind != callAmmo {
-		c.fault(cmp.Or(a.get("type"), a.node), "ammo %q doesn't fit the gun %q; use %s", kind, callGun, callAmmo)
+	want := map[string]string{callGun: callAmmo, callPlay: callPlay}[gun]
+	if kind := c.text(a.get("type"), "type"); kind != want {
+		c.fault(cmp.Or(a.get("type"), a.node), "ammo %q doesn't fit the gun %q; use %s", kind, gun, want)
 		return
 	}
 	file, text := c.ammoFile(o)
+	if gun == callPlay {
+		c.scenarios(o.get("file"), file, s, deadline)
+		return
+	}
 	if file == "" && text == nil {
 		c.fault(a.node, "ammo has no file; add one")
 		return
@@ -186,25 +195,30 @@ func readCalls(name string, text []byte, deadline time.Duration) (*ammo, error) 
 	return a, nil
 }
 
-// callStatuses are the HTTP statuses by which Pandora reports those of gRPC.
-var callStatuses = map[string]int{
-	"OK": 200, "Canceled": 499, "InvalidArgument": 400, "DeadlineExceeded": 504, "NotFound": 404, "AlreadyExists": 409,
-	"PermissionDenied": 403, "ResourceExhausted": 429, "FailedPrecondition": 400, "Aborted": 409, "OutOfRange": 400,
-	"Unimplemented": 501, "Unavailable": 503, "Unauthenticated": 401,
-}
+// callStatuses are the HTTP statuses by which Pandora reports those of gRPC, by number; 0 stands for otherStatus.
+var callStatuses = [...]int{0: 200, 1: 499, 3: 400, 4: lateStatus, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409,
+	11: 400, 12: 501, 14: goneStatus, 16: 401}
+
+const (
+	lateStatus  = 504
+	goneStatus  = 503
+	otherStatus = 500
+)
 
 // callStatus returns the HTTP status by which Pandora reports the end of a call.
 func callStatus(class protocol.Class, code string) int {
-	if status := callStatuses[code]; status != 0 {
-		return status
+	for number, status := range callStatuses {
+		if status != 0 && grpccodes.Code(number).String() == code {
+			return status
+		}
 	}
 	switch class {
 	case protocol.OK:
-		return callStatuses["OK"]
+		return callStatuses[0]
 	case protocol.Timeout:
-		return callStatuses["DeadlineExceeded"]
+		return lateStatus
 	case protocol.Connect, protocol.UnknownOutcome:
-		return callStatuses["Unavailable"]
+		return goneStatus
 	}
-	return 500
+	return otherStatus
 }

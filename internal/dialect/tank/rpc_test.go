@@ -48,18 +48,37 @@ func TestFaultsOfListsOfCalls(t *testing.T) {
 
 // The statuses are those of the table in Pandora's documentation ("Mapping Response Codes"); others are 500.
 func TestStatusesOfCalls(t *testing.T) {
-	want := map[grpc.Code]int{grpc.OK: 200, grpc.Canceled: 499, grpc.Unknown: 500, grpc.InvalidArgument: 400,
-		grpc.DeadlineExceeded: 504, grpc.NotFound: 404, grpc.AlreadyExists: 409, grpc.PermissionDenied: 403,
-		grpc.ResourceExhausted: 429, grpc.FailedPrecondition: 400, grpc.Aborted: 409, grpc.OutOfRange: 400,
-		grpc.Unimplemented: 501, grpc.Internal: 500, grpc.Unavailable: 503, grpc.DataLoss: 500,
-		grpc.Unauthenticated: 401}
+	want := []int{200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 501, 500, 503, 500, 401}
 	for code, status := range want {
-		if got := callStatus(protocol.Server, code.String()); got != status {
-			t.Errorf("%s: %d, want %d", code, got, status)
+		name := grpc.Code(code).String()
+		if got := callStatus(protocol.Server, name); got != status {
+			t.Errorf("%s: %d, want %d", name, got, status)
 		}
 	}
 	if got := callStatus(protocol.Connect, "refused"); got != 503 {
 		t.Errorf("no connection: %d", got)
+	}
+}
+
+func TestFaultsOfCalls(t *testing.T) {
+	for text, want := range map[string]string{
+		"{name: a, call: Say}": `f:1:25: call a: "Say" is no method; write package.Service.Method`,
+		"{name: a, call: b.C.D, payload: '{{range .x}}{{end}}'}":         "f:1:9: call a: payload: {{range .x}}{{end}}: only values",
+		"{name: a, call: b.C.D, payload: '{{'}":                          "f:1:9: call a: payload:1: unclosed action",
+		"{name: a, call: b.C.D, preprocessors: [{type: x}]}":             `f:1:48: the preprocessor "x" isn't available; use prepare`,
+		"{name: a, call: b.C.D, postprocessors: [{type: var/jsonpath}]}": `f:1:49: the postprocessor "var/jsonpath" isn't`,
+		"{call: b.C.D}":     "f:1:9: a call without a name",
+		"{name: a, uri: /}": `f:1:19: unknown key "uri" in a call`,
+	} {
+		r := &reader{file: "f"}
+		root, err := parseYAML([]byte("calls: [" + text + "]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = r.playbook(root, ".", time.Second)
+		if len(r.faults) == 0 || !strings.HasPrefix(r.faults[0], want) {
+			t.Errorf("%s: %q, want %s", text, r.faults, want)
+		}
 	}
 }
 

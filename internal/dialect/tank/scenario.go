@@ -12,6 +12,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"brunt/internal/load/gen"
 )
 
 // scenarioStep is a request of a scenario in plans.
@@ -25,6 +27,7 @@ type scenarioStep struct {
 	Before   map[string]string `json:"before,omitempty"`
 	After    []postprocessor   `json:"after,omitempty"`
 	PauseNs  int64             `json:"pause_ns,omitempty"` // after the request
+	Call     *callStep         `json:"call,omitempty"`     // not nil: gRPC
 	template *stepTemplates
 }
 
@@ -56,6 +59,7 @@ type scenario struct {
 type stepTemplates struct {
 	uri, body *compiled
 	headers   []namedTemplate
+	call      *callTemplates
 }
 
 type namedTemplate struct {
@@ -114,6 +118,11 @@ func (s *scenarioStep) compile() error {
 	}
 	s.template = &stepTemplates{}
 	var err error
+	if s.Call != nil {
+		if s.template.call, err = s.Call.compile(); err != nil {
+			return fmt.Errorf("call %s: %s", s.Name, strings.TrimPrefix(err.Error(), "template: "))
+		}
+	}
 	if s.template.uri, err = parse("uri", s.URI); err != nil {
 		return err
 	}
@@ -324,6 +333,7 @@ type player struct {
 	vars     map[string]any // source and request
 	requests map[string]any
 	text     []byte
+	args     []gen.Value // of a call
 }
 
 // begin begins a scenario for operation number index.
@@ -334,8 +344,8 @@ func (p *player) begin(s *scenario, index uint64) {
 	p.vars = map[string]any{"source": p.program.sources, "request": p.requests}
 }
 
-// next makes the request of the step under way.
-func (p *player) next() ([]byte, error) {
+// prepare sets the variables of the step under way before its request.
+func (p *player) prepare() error {
 	s := &p.scenario.Steps[p.at]
 	vars := map[string]any{}
 	p.requests[s.Name] = vars
@@ -352,10 +362,19 @@ func (p *player) next() ([]byte, error) {
 				before[name], err = lookup(p.vars, text, p.program.next, p.random)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("request %s: preprocessor: %w", s.Name, err)
+				return fmt.Errorf("request %s: preprocessor: %w", s.Name, err)
 			}
 		}
 		vars["preprocessor"] = before
+	}
+	return nil
+}
+
+// next makes the request of the step under way.
+func (p *player) next() ([]byte, error) {
+	s := &p.scenario.Steps[p.at]
+	if err := p.prepare(); err != nil {
+		return nil, err
 	}
 	uri, err := p.execute(s.template.uri)
 	if err != nil {
@@ -405,8 +424,11 @@ func (p *player) answered(a *answer) error {
 			return err
 		}
 	}
-	if vars, ok := p.requests[s.Name].(map[string]any); ok {
+	vars, _ := p.requests[s.Name].(map[string]any)
+	if s.Call == nil {
 		vars["postprocessor"] = after
+	} else if v, err := decodeJSON(a.body); err == nil {
+		vars["postprocessor"] = v // the answer's fields; none if the call failed
 	}
 	return nil
 }

@@ -265,3 +265,75 @@ pandora:
 		t.Errorf("%d calls with the metadata kind, want 2", kinds)
 	}
 }
+
+// Calls of scenarios have variables from files, and from answers. Only an assertion ends a scenario.
+func TestTankPlaysCalls(t *testing.T) {
+	var mu sync.Mutex
+	var kinds []string
+	server := grpcserver.Start(t, grpcserver.Reflection("v1"), grpcserver.Seen(func(md metadata.MD) {
+		mu.Lock()
+		defer mu.Unlock()
+		kinds = append(kinds, md.Get("kind")...)
+	}))
+	scenarios := shell.File(t, "scenarios.hcl", `
+variable_source "v" "variables" {
+  variables = { word = "hello", size = "7" }
+}
+call "say" {
+  call = "brunt.test.Echo.Say"
+  tag  = "one"
+  preprocessor "prepare" {
+    mapping = { n = "source.v.size" }
+  }
+  payload = "{\"text\": \"{{.source.v.word}}\", \"number\": {{.request.say.preprocessor.n}}, \"list\": [4, 5]}"
+}
+call "again" {
+  call     = "brunt.test.Echo.Say"
+  tag      = "two"
+  metadata = { Kind = "k-{{.request.say.postprocessor.text}}-{{.request.say.postprocessor.number}}" }
+  preprocessor "prepare" {
+    mapping = { item = "request.say.postprocessor.list[last]" }
+  }
+  payload = "{\"text\": \"{{.request.again.preprocessor.item}}\"}"
+  postprocessor "assert/response" {
+    payload     = ["5"]
+    status_code = 200
+  }
+}
+call "gone" {
+  call    = "brunt.test.Echo.End"
+  tag     = "three"
+  payload = "{\"code\": 5}"
+}
+call "check" {
+  call    = "brunt.test.Echo.End"
+  tag     = "four"
+  payload = "{\"code\": 16}"
+  postprocessor "assert/response" { status_code = 200 }
+}
+scenario "s" {
+  requests = ["say", "again", "gone(2)", "check", "say"]
+}
+`)
+	s := newTanked(t)
+	o, phout := s.tank(t, `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: grpc/scenario, target: "`+server.Addr+`"}
+        ammo: {type: grpc/scenario, file: `+scenarios+`}
+        rps: {type: once, times: 2}
+        startup: {type: once, times: 1}
+`, "--threshold", "errors <= 100%")
+	one := "s.one s.two s.three s.three s.four"
+	if got := column(t, phout, 1); got != one+" "+one {
+		t.Errorf("exit %d, tags %s", o.Code, got)
+	}
+	if got := column(t, phout, 11); got != "200 200 404 404 401 200 200 404 404 401" {
+		t.Errorf("codes %s", got)
+	}
+	if got := strings.Join(kinds, " "); got != "k-hello-7 k-hello-7" {
+		t.Errorf("metadata %s", got)
+	}
+}

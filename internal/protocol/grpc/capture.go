@@ -1,13 +1,18 @@
 package grpc
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/load/template"
@@ -16,8 +21,12 @@ import (
 // capturing is a value to keep of an answer's first message: a path of fields, and of numbers of elements of lists.
 type capturing struct {
 	steps []step
-	kind  gen.Kind // to decode it to; Null means the field's own
+	kind  gen.Kind                       // to decode it to; Null means the field's own
+	whole protoreflect.MessageDescriptor // not nil: the message itself, as JSON
 }
+
+// wholeMessage is the path of the message itself.
+const wholeMessage = "."
 
 // step is one field of a path.
 type step struct {
@@ -33,6 +42,9 @@ type step struct {
 // capturePath parses a path such as user.emails.0.address.
 func capturePath(md protoreflect.MessageDescriptor, path string, kind gen.Kind) (c capturing, err error) {
 	c.kind = kind
+	if path == wholeMessage {
+		return capturing{kind: gen.String, whole: md}, nil
+	}
 	words := strings.Split(path, ".")
 	for i := 0; i < len(words); i++ {
 		if md == nil {
@@ -72,6 +84,10 @@ func capturePath(md protoreflect.MessageDescriptor, path string, kind gen.Kind) 
 // take reads the value from a message. A field that isn't sent has its type's zero value, as in proto3, unless a
 // message that contains it, or an element of a list, isn't there: then the value is null.
 func (c *capturing) take(message []byte, to *gen.Value) {
+	if c.whole != nil {
+		template.SetText(to, c.kind, asJSON(c.whole, message))
+		return
+	}
 	last := len(c.steps) - 1
 	for i := range c.steps {
 		s := &c.steps[i]
@@ -87,6 +103,21 @@ func (c *capturing) take(message []byte, to *gen.Value) {
 			s.set(to, raw, kind, found, c.kind)
 		}
 	}
+}
+
+// asJSON returns a message as JSON without spaces; nothing if it isn't valid.
+func asJSON(md protoreflect.MessageDescriptor, message []byte) []byte {
+	m := dynamicpb.NewMessage(md)
+	if proto.Unmarshal(message, m) != nil {
+		return nil
+	}
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		return nil
+	}
+	var out bytes.Buffer
+	_ = json.Compact(&out, text) // it is JSON
+	return out.Bytes()
 }
 
 // find returns the value of the field in a message: the content of a message or text, or the bytes of a number.

@@ -63,7 +63,7 @@ func TestMessagesArriveAsWritten(t *testing.T) {
 	captures := []string{"text", "number", "list", "list.2", "color", "inner.text", "inner.inner.number", "raw", "ratio",
 		"at.seconds", "at.nanos", "maybe.value", "flag", "below", "fixed", "unsigned", "small", "more.0.text", "more.1.text",
 		"signed_fixed", "list.3", "more.2.text"}
-	p := program(request("Say", 7, captures, everyField), request("Say", 0, []string{"text", "number", "inner.text"},
+	p := program(request("Say", 7, captures, everyField), request("Say", 0, []string{"text", "number", "inner.text", "."},
 		`{"text": "5 $$ for $$1", "number": "9"}`), request("Say", 0, nil))
 	args := protocoltest.Values("ж\"", 42, "BLUE")
 	args = append(args, gen.Value{Kind: gen.Float, F: 1.5}, gen.Value{Kind: gen.Datetime, I: -1}, gen.Value{Kind: gen.Bool,
@@ -84,7 +84,7 @@ func TestMessagesArriveAsWritten(t *testing.T) {
 			}
 			r = do(t, c, &p.Requests[1])
 			if r.Class != protocol.OK || string(r.Captured[0].B) != "5 $ for $1" || r.Captured[1].I != 9 ||
-				r.Captured[2].Kind != gen.Null {
+				r.Captured[2].Kind != gen.Null || string(r.Captured[3].B) != `{"text":"5 $ for $1","number":"9"}` {
 				t.Errorf("%+v", r)
 			}
 			if r = do(t, c, &p.Requests[2]); r.Class != protocol.OK || r.Rows != 1 {

@@ -38,7 +38,7 @@ type session struct {
 	failure  protocol.Failure
 	failed   int       // the command that failed; −1: none, or it is dealt with
 	rolling  bool      // the request is the ROLLBACK after a failure
-	anew     bool      // the transaction begins again after the ROLLBACK
+	again    bool      // the transaction begins again after the ROLLBACK
 	request  int       // the last one
 	began    time.Time // of the current command, if commands are timed
 
@@ -97,7 +97,7 @@ func (s *session) Again() planscript.Step {
 
 func (s *session) start() planscript.Step {
 	s.pc = 0
-	s.open, s.rolling, s.anew, s.pipeline, s.failed = false, false, false, nil, -1
+	s.open, s.rolling, s.again, s.pipeline, s.failed = false, false, false, nil, -1
 	return s.run()
 }
 
@@ -267,7 +267,7 @@ func (s *session) Answered(reply *protocol.Reply) planscript.Step {
 	if reply.Class != protocol.OK {
 		return s.refused(reply)
 	}
-	if s.anew {
+	if s.again {
 		s.random = s.saved
 		return s.start()
 	}
@@ -301,7 +301,7 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 		return s.abort(failure, fmt.Sprintf("client %d aborted in command %d (SQL) of script %d; perhaps the backend "+
 			"died while processing", s.number, s.pc, s.script))
 	case reply.InBlock && s.program.options.Mode == Prepared && strings.Contains(failure.Text, preparedByUs):
-		s.anew = true
+		s.again = true
 		return s.rollback()
 	case failure.Code != serializationFailure && failure.Code != deadlockDetected:
 		return s.abort(failure, fmt.Sprintf("client %d script %d aborted in command %d query %d: %s", s.number, s.script,
@@ -328,7 +328,7 @@ const preparedByUs = `prepared statement "brunt_`
 func (s *session) rollback() planscript.Step {
 	s.rolling = true
 	s.args = s.args[:0]
-	return s.send(s.program.rollback[s.script], !s.anew)
+	return s.send(s.program.rollback[s.script], !s.again)
 }
 
 // query returns pgbench's number of the statement that failed. In a pipeline, it counts the synchronization points
