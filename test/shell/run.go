@@ -44,8 +44,8 @@ func Run(t *testing.T, command string, args ...string) Outcome {
 	return o
 }
 
-// notWithin ends a test's program that was started as brunt. Some commands start their own program again, to heal faults
-// or to be a worker: run in this process, they would start the tests again, and those themselves, without end.
+// notWithin ends a test's program that was started as brunt. Some commands start their own program again, to heal
+// faults or to be a worker: run in this process, they would start the tests again, and those themselves, without end.
 func notWithin() {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		panic("this is the tests' program, started as brunt " + strings.Join(os.Args[1:], " ") +
