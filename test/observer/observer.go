@@ -90,14 +90,14 @@ func (o *Observer) End(least time.Duration) Account {
 	o.cancel()
 	o.wg.Wait()
 	a := Account{Late: o.late}
-	any := make([]bool, len(o.good[0]))
+	one := make([]bool, len(o.good[0])) // whether any node accepted the write
 	for _, good := range o.good {
 		a.Nodes = append(a.Nodes, o.outages(good, least))
 		for tick := range good {
-			any[tick] = any[tick] || good[tick]
+			one[tick] = one[tick] || good[tick]
 		}
 	}
-	a.All = o.outages(any, least)
+	a.All = o.outages(one, least)
 	return a
 }
 
