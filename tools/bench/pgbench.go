@@ -74,8 +74,8 @@ func (c *pgbenchContest) sayServer(what string) {
 	fmt.Printf("| %s, the server's CPU s | %.2f | %.2f | %.2f | |\n", what, mine, theirs, mine/theirs)
 }
 
-// perTransaction compares the CPU time of a transaction, and prints that of a run of one transaction of each client: what
-// a run costs besides, such as the record that brunt keeps. It isn't part of the former.
+// perTransaction compares the CPU time of a transaction, and prints that of a run of one transaction of each client:
+// what a run costs besides, such as the record that brunt keeps. It isn't part of the former.
 func (c *pgbenchContest) perTransaction(line string, args []string) error {
 	whole := func(p *sample) float64 { return (p.UserS + p.SysS) * 1000 }
 	short := append(strings.Fields(line), "-n", "-t", "1")

@@ -207,8 +207,8 @@ func TestTimesOfCommands(t *testing.T) {
 	}
 }
 
-// TestConverted compares what a command line and its plan change: with one seed, the same rows, whatever the scale of the
-// server's tables is.
+// TestConverted compares what a command line and its plan change: with one seed, the same rows, whatever the scale of
+// the server's tables is.
 func TestConverted(t *testing.T) {
 	s := environment(t)
 	for _, scale := range []string{"1", "3"} {

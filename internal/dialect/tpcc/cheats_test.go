@@ -407,7 +407,8 @@ var dataRules = []struct {
 		return len(seen) == 30
 	}},
 	{"a tenth of the items is marked", item, func(c *rowsOf) bool {
-		return c.count("i_data", func(v gen.Value) bool { return strings.Contains(string(v.B), "ORIGINAL") }) == len(c.rows)/10
+		marked := c.count("i_data", func(v gen.Value) bool { return strings.Contains(string(v.B), "ORIGINAL") })
+		return marked == len(c.rows)/10
 	}},
 	{"amounts are 0 exactly in delivered lines", orderLine, func(c *rowsOf) bool {
 		amount, delivered := column(c.t, c.table, "ol_amount"), column(c.t, c.table, "ol_delivery_d")
