@@ -47,7 +47,8 @@ func programme(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return p.Run(ctx, filepath.Join(work, "campaign.yml"), filepath.Join(p.Results, "campaign"), address, dsn, "BRUNT="+p.Brunt, "BOOK_PG_ADDRESS="+pg.Addr, "BOOK_PG_USER="+pg.User,
+	return p.Run(ctx, filepath.Join(work, "campaign.yml"), filepath.Join(p.Results, "campaign"), address, dsn,
+		"BRUNT="+p.Brunt, "BOOK_PG_ADDRESS="+pg.Addr, "BOOK_PG_USER="+pg.User,
 		"BOOK_PG_DATABASE="+pg.Database)
 }
 

@@ -100,8 +100,8 @@ var jmeterRehearsal = strings.NewReplacer(
 	"        - {THREADS: 5, POOL: 48}\n", "",
 )
 
-// The same programme has JMeter's test plan as its load: all steps are carried out, with the operations of the test plan,
-// and the document tells of the indexes.
+// The same programme has JMeter's test plan as its load: all steps are carried out, with the operations of the test
+// plan, which the document has.
 func TestBookProgrammeOfJMeter(t *testing.T) {
 	testserver.SkipQuick(t)
 	t.Parallel()
@@ -120,8 +120,8 @@ func TestBookProgrammeOfJMeter(t *testing.T) {
 	exampletest.Copy(t, given, twoThreads, "../jmeter/book.jmx")
 	exampletest.Copy(t, given, jmeterRehearsal, "../jmeter/campaign.yml", "../jmeter/indexes.sql", "../jmeter/books.csv")
 	results := filepath.Join(dir, "results")
-	cmd := exec.CommandContext(t.Context(), book, "programme", "--brunt", exampletest.Brunt(t), "--files", files, "--results",
-		results, "--rows", "20000", "--jmx", filepath.Join(given, "book.jmx"), "--", "--anyway")
+	cmd := exec.CommandContext(t.Context(), book, "programme", "--brunt", exampletest.Brunt(t), "--files", files,
+		"--results", results, "--rows", "20000", "--jmx", filepath.Join(given, "book.jmx"), "--", "--anyway")
 	cmd.Env = exampletest.Environment()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
