@@ -378,8 +378,8 @@ func http2Requests(t *testing.T, clients [][]byte) (requests []string) {
 	return requests
 }
 
-// etcdConversions are those of etcd's benchmark. Transactions and watches name revisions, so that each of their loads has
-// a new server. The other loads share one.
+// etcdConversions are those of etcd's benchmark. Transactions and watches name revisions, so that each of their loads
+// has a new server. The other loads share one.
 func etcdConversions(t *testing.T) (all []conversion) {
 	tap := testserver.NewTap(t, "")
 	shared := testserver.Etcd(t).Addr
