@@ -64,6 +64,9 @@ type Operation struct {
 	// Arguments returns the arguments of a statement in the operation's execution with the given number (from 0),
 	// as texts; nil is null. ok is false if there is no such execution or its arguments aren't known in advance.
 	Arguments func(statement, execution int) (args []*string, ok bool)
+	// Commands calls each with the words of the commands among the load's first executions, in their order, as far as
+	// they are known in advance. It is nil if the operation sends no commands. each must not keep the words.
+	Commands func(each func(words []string))
 }
 
 // Miss adds a notice about missing information to a list, unless it has the same one already.

@@ -1,7 +1,10 @@
 package inspect
 
 import (
+	"slices"
+
 	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/measure"
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
@@ -10,12 +13,19 @@ import (
 // tries limits how many operations of the load are searched for an execution.
 const tries = 100_000
 
+// drawn limits how many operations of the load Operation.Commands draws again.
+const drawn = 20_000
+
 // operations describes the operations of a load. counts and service are their totals, by operation.
 func operations(w *workload.Workload, counts []measure.Counts, service []serviceTime) []Operation {
 	if w == nil {
 		return nil
 	}
 	out := make([]Operation, len(w.Operations))
+	sent := uint64(0)
+	for k := range counts {
+		sent += uint64(counts[k].Done)
+	}
 	for k := range w.Operations {
 		o := &out[k]
 		o.Name = w.Operations[k].Name
@@ -40,6 +50,9 @@ func operations(w *workload.Workload, counts []measure.Counts, service []service
 		}
 		o.Arguments = func(statement, execution int) ([]*string, bool) {
 			return arguments(w, k, of[statement], execution)
+		}
+		if slices.ContainsFunc(o.Requests, func(r *protocol.Request) bool { return len(r.Words) > 0 }) {
+			o.Commands = func(each func(words []string)) { commands(w, k, min(drawn, sent), each) }
 		}
 	}
 	return out
@@ -77,4 +90,52 @@ func arguments(w *workload.Workload, operation, step, execution int) ([]*string,
 		return out, true
 	}
 	return nil, false
+}
+
+// commands calls each with the words of an operation's commands among the load's first n operations. Commands with
+// values that aren't known in advance are left out, and so are steps with several variants.
+func commands(w *workload.Workload, operation int, n uint64, each func(words []string)) {
+	if w.Scripted(operation) {
+		return
+	}
+	steps := w.Operations[operation].Steps
+	templates := make([][]template.Template, len(steps))
+	for k := range steps {
+		templates[k] = wordsOf(&steps[k])
+	}
+	var st workload.State
+	var words []string
+	for i := range n {
+		if w.Pick(i) != operation {
+			continue
+		}
+		for k := range steps {
+			values := w.Args(&st, operation, k, i)
+			if len(templates[k]) == 0 ||
+				slices.ContainsFunc(values, func(v gen.Value) bool { return v.Kind == gen.Null }) {
+				continue
+			}
+			words = words[:0]
+			for t := range templates[k] {
+				words = append(words, string(templates[k][t].Plain(nil, values)))
+			}
+			each(words)
+		}
+	}
+}
+
+// wordsOf returns the templates of the words of a step's command; nil if it has none, or several variants.
+func wordsOf(s *workload.Step) (all []template.Template) {
+	requests := s.Requests()
+	if len(requests) != 1 {
+		return nil
+	}
+	for _, word := range requests[0].Words {
+		t, err := template.Parse(word, len(requests[0].Params))
+		if err != nil {
+			return nil
+		}
+		all = append(all, t)
+	}
+	return all
 }

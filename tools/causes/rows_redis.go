@@ -78,6 +78,8 @@ func redisRows() []row {
 			get+commandsOf("add", `SET, "new:$1", "$1"`, anyKey, 9), 200,
 			[]string{"config", "set", "maxmemory-policy", "allkeys-lru"},
 			[]string{"config", "set", "maxmemory", "10mb"}),
+		redisRow("hot-key", "half of the commands ask for one key", []string{"hot-key"},
+			get+commandsOf("session", "GET, session", "", 9), 200, []string{"set", "session", "x"}),
 		redisRow("wrong-type", "a twentieth of the commands treats strings as lists", []string{"command-errors"},
 			get+commandsOf("push", `LPUSH, "k:$1", x`, anyKey, 1), 100),
 	}

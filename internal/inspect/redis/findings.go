@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	protocol "brunt/internal/protocol/redis"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 )
@@ -26,6 +27,7 @@ const (
 	FindErrors      = "command-errors"
 	FindMoved       = "moved"
 	FindResync      = "resync"
+	FindHotKey      = "hot-key"
 )
 
 // The thresholds of the findings.
@@ -42,7 +44,11 @@ const (
 	errorsShare = 0.01
 	leastErrors = 5
 	fewSlow     = 0.01 // of a command's calls
-	starvedBy   = 1.2  // times the main thread's CPU that executing commands took
+	// hotShare separates a key that half of the commands ask for from the most frequent one of a Zipf distribution with
+	// the exponent 0.99 over 100,000 keys, which has 8 % (YCSB's default), and from all keys of 1,000 and more.
+	hotShare  = 0.2 // of the commands with a key
+	leastKeys = 500 // commands with a key
+	starvedBy = 1.2 // times the main thread's CPU that executing commands took
 )
 
 // caseFile holds what findings are derived from, and the findings.
@@ -62,7 +68,7 @@ func judge(i *Inspector, out *record.Inspection, operations []inspect.Operation)
 		c.calls += s.Calls
 	}
 	for _, rule := range []func(*caseFile){slowCommands, slowLog, bigValues, cpu, persistence, memory, readers,
-		failures, replication} {
+		failures, replication, hotKey} {
 		rule(c)
 	}
 	inspect.Rank(c.findings)
@@ -501,4 +507,38 @@ func replication(c *caseFile) {
 				message.Count("failed", uint64(v["sync_partial_err"])), message.Bytes("behind", behind),
 				message.Bytes("backlog", n.last.number("repl_backlog_size"))), Advice: message.New("find.redis.resync.advice")})
 	}
+}
+
+// hotKey finds a key that many commands ask for. The keys are those that the load draws, so the server isn't asked for
+// them. It is no fault of a single server with time left, but in a cluster one node does what all were to do.
+func hotKey(c *caseFile) {
+	keys, all := map[string]int{}, 0
+	for k := range c.operations {
+		if c.operations[k].Commands == nil {
+			continue
+		}
+		c.operations[k].Commands(func(words []string) {
+			if at := protocol.KeyWord(words); at >= 0 {
+				keys[words[at]]++
+				all++
+			}
+		})
+	}
+	hottest := ""
+	for key, n := range keys {
+		if n > keys[hottest] || n == keys[hottest] && key < hottest {
+			hottest = key
+		}
+	}
+	share := float64(keys[hottest]) / float64(max(all, 1))
+	if all < leastKeys || share < hotShare {
+		return
+	}
+	severity := record.Minor
+	if len(c.nodes) > 1 || slices.ContainsFunc(c.findings, func(f record.Finding) bool { return f.ID == FindCPU }) {
+		severity = record.Serious
+	}
+	c.add(record.Finding{ID: FindHotKey, Severity: severity, Subject: shown([]string{hottest}),
+		Evidence: message.New("find.redis.hot", message.Share("share", share), message.Count("n", uint64(all)),
+			message.Count("keys", uint64(len(keys)))), Advice: message.New("find.redis.hot.advice")})
 }

@@ -76,10 +76,10 @@ func ParseRedirect(text string) (r Redirect, ok bool) {
 	return Redirect{Ask: string(fields[0]) == "ASK", Slot: uint16(slot), Address: string(fields[2])}, true
 }
 
-// keyWord returns the index of a command's first key among its words, or −1 if it has none and may go to any
+// KeyWord returns the index of a command's first key among its words, or −1 if it has none and may go to any
 // node. It follows the key specifications of Redis's COMMAND INFO. Commands that aren't listed here have their
 // key first.
-func keyWord(words []string) int {
+func KeyWord(words []string) int {
 	at := 1
 	switch strings.ToUpper(words[0]) {
 	case "PING", "ECHO", "INFO", "TIME", "DBSIZE", "SCAN", "KEYS", "RANDOMKEY", "FLUSHDB", "FLUSHALL", "CLUSTER", "CONFIG",

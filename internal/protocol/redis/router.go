@@ -72,7 +72,7 @@ func newRouter(nodes *protocol.Nodes, o *options) *router {
 }
 
 func keyOf(req *protocol.Request, r *request) (k key) {
-	if k.word = keyWord(req.Words); k.word < 0 {
+	if k.word = KeyWord(req.Words); k.word < 0 {
 		return k
 	}
 	var text []byte

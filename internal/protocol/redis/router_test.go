@@ -19,7 +19,7 @@ func TestKeyWord(t *testing.T) {
 		"XREADGROUP GROUP g c streams s >": 5, "XREAD": -1, "ZUNION 2 a b": 2, "LMPOP 1 l LEFT": 2, "BLMPOP 0 1 l LEFT": 3,
 		"XINFO STREAM s": 2, "INFO": -1, "GET": -1, "MULTI": -1, "MIGRATE h 1 k 0 5": 3,
 	} {
-		if got := keyWord(strings.Fields(command)); got != want {
+		if got := KeyWord(strings.Fields(command)); got != want {
 			t.Errorf("%s: word %d, want %d", command, got, want)
 		}
 	}
