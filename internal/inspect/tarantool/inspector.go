@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +39,8 @@ type Inspector struct {
 	readings inspect.Readings
 	activity *inspect.Activity
 	seen     sightings
-	wanted   bool // the profile
+	looked   time.Duration // when replicas and vinyl were looked at, on the load's clock
+	wanted   bool          // the profile
 	profile  *profile
 	missing  []record.Warning
 	pid      int     // of the process, if it runs on this machine; 0 if not
@@ -66,10 +68,23 @@ func New(url string) (*Inspector, error) {
 		return nil, err
 	}
 	return &Inspector{target: t[0], activity: inspect.NewActivity(), failed: map[string]bool{},
-		readings: inspect.Readings{Gauges: func(kind, figure string) bool {
-			return kind == kindGauge || strings.HasSuffix(figure, ".rps") || strings.HasSuffix(figure, ".current") ||
-				strings.HasPrefix(figure, "memory.") || strings.HasSuffix(figure, "compaction_queue")
-		}}}, nil
+		readings: inspect.Readings{Gauges: gauge}}, nil
+}
+
+// gauge tells which figures aren't counters. Those of box.stat.vinyl are described at "box.stat.vinyl" in Tarantool's
+// manual: sizes on the disk and in memory, bounds of the regulator, and what is under way.
+func gauge(kind, figure string) bool {
+	if kind == kindGauge || strings.HasSuffix(figure, ".rps") || strings.HasSuffix(figure, ".current") {
+		return true
+	}
+	switch figure {
+	case "scheduler.compaction_queue", "scheduler.tasks_inprogress", "tx.statements", "tx.transactions", "tx.gap_locks",
+		"tx.read_views":
+		return true
+	}
+	return slices.ContainsFunc([]string{"memory.", "disk.", "regulator."}, func(group string) bool {
+		return strings.HasPrefix(figure, group)
+	})
 }
 
 // Name implements inspect.Inspector.
@@ -175,6 +190,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 		i.miss(record.Notice("inspect-began-anew"))
 	}
 	out.Activity = i.activity.Record(func(string) bool { return false })
+	out.Activity.Clients = nil // samples see requests, not connections
 	out.RoundTripNs = i.seen.tripNs
 	c := &caseFile{seen: &i.seen, inspection: out, load: &out.Windows[0], operations: load.Operations,
 		starved: i.starved()}

@@ -149,7 +149,7 @@ type replica struct {
 const (
 	restedNs    = int64(time.Millisecond) // of the sleep that measures how late this process is woken
 	slowTripNs  = 200e6                   // from which a sample asks nothing more
-	infoEvery   = 5                       // samples
+	infoPeriod  = time.Second
 	mostSamples = 20_000
 	stale       = 1e6 // seconds: what a replica's lag says before it is known
 )
@@ -196,7 +196,9 @@ func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
 		under = append(under, inspect.Session{Application: "requests", State: inspect.Active, Class: "requests", Count: n})
 	}
 	i.activity.Add(int64(at), under)
-	if i.activity.Samples()%infoEvery == 1 && trip < slowTripNs {
+	// By the clock: samples of a busy server are rare, and replicas must be seen some times.
+	if (i.looked == 0 || at-i.looked >= infoPeriod) && trip < slowTripNs {
+		i.looked = max(at, 1)
 		return i.sampleInfo(ctx)
 	}
 	return nil
@@ -216,6 +218,7 @@ func (i *Inspector) sampleInfo(ctx context.Context) error {
 		return err
 	}
 	i.seen.replication(info, i.activity)
+	i.beat(ctx)
 	vinyl, err := i.call(ctx, "box.stat.vinyl")
 	if err != nil || vinyl == nil {
 		return err
@@ -223,7 +226,6 @@ func (i *Inspector) sampleInfo(ctx context.Context) error {
 	figures := map[string]float64{}
 	flatten(figures, "", vinyl)
 	i.seen.debts = append(i.seen.debts, debt{figures["scheduler.compaction_queue"], figures["memory.level0"]})
-	i.beat(ctx)
 	return nil
 }
 
