@@ -361,6 +361,11 @@ func replicaLag(c *caseFile) {
 			c.add(record.Finding{ID: FindReplicaLag, Severity: record.Serious, Subject: "replica " + id,
 				Evidence: message.New("find.tarantool.replica.stopped", message.Text("status", r.status)),
 				Advice:   message.New("find.tarantool.replica.stopped.advice")})
+		case r.late >= lateSamples && r.grown && r.behind >= leastBehind:
+			c.add(record.Finding{ID: FindReplicaLag, Severity: record.Serious, Subject: "replica " + id,
+				Evidence: message.New("find.tarantool.replica.rows", message.Count("n", r.late),
+					message.Number("rows", r.behind)),
+				Advice: message.New("find.tarantool.replica.advice")})
 		case r.late >= lateSamples && r.grown:
 			c.add(record.Finding{ID: FindReplicaLag, Severity: record.Serious, Subject: "replica " + id,
 				Evidence: message.New("find.tarantool.replica", message.Count("n", r.late), message.Ns("worst", r.worstNs)),

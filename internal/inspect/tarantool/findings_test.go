@@ -2,8 +2,10 @@ package tarantool
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -282,4 +284,34 @@ func TestVinylDebtIsFound(t *testing.T) {
 	c := &caseFile{seen: seen, inspection: in, load: &in.Windows[0]}
 	c.judge()
 	inspecttest.Expect(t, in, FindVinylDebt, "compaction")
+}
+
+// The figures are those of two servers of a ring, of which the other one stands still: the lag behind it stays small,
+// and only what it hasn't confirmed grows.
+func TestReplicaThatStandsStillIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		step int
+		want bool
+	}{"stands still": {900, true}, "healthy": {0, false}} {
+		t.Run(name, func(t *testing.T) {
+			s := &sightings{}
+			for k := range 6 {
+				lsn := 5000 + 900*k
+				s.replication(map[string]any{"id": json.Number("1"), "lsn": json.Number(strconv.Itoa(lsn)), "replication": map[string]any{
+					"2": map[string]any{"id": json.Number("2"), "lsn": json.Number("0"),
+						"upstream": map[string]any{"status": "follow", "lag": json.Number("0.0003")},
+						"downstream": map[string]any{"status": "follow",
+							"vclock": map[string]any{"1": json.Number(strconv.Itoa(lsn - c.step*k))}}},
+				}}, inspect.NewActivity())
+			}
+			in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}
+			replicaLag(&caseFile{seen: s, inspection: in, load: &in.Windows[0]})
+			if found := len(in.Findings) == 1; found != c.want {
+				t.Fatalf("%+v", in.Findings)
+			}
+			if c.want {
+				inspecttest.Expect(t, in, FindReplicaLag, "4,500 rows", "replica 2")
+			}
+		})
+	}
 }

@@ -139,6 +139,7 @@ type debt struct{ queue, level0 float64 }
 type replica struct {
 	late    int // samples
 	worstNs float64
+	behind  float64 // rows, at most
 	lsn     float64
 	grown   bool
 	status  string
@@ -249,36 +250,47 @@ func (s *sightings) replication(info map[string]any, to *inspect.Activity) {
 		lsn := number(member["lsn"])
 		r.grown = r.grown || r.lsn > 0 && lsn > r.lsn
 		r.lsn = lsn
-		switch {
-		case upstream != nil:
-			r.status, _ = upstream["status"].(string)
-			r.text, _ = upstream["peer"].(string)
-			if r.status == "stopped" || r.status == "disconnected" {
-				r.broken++
-			}
-			lag := number(upstream["lag"])
-			if lag > stale {
-				continue
-			}
-			if lag >= leastLagS {
-				r.late++
-			}
-			r.worstNs = max(r.worstNs, lag*1e9)
+		// Servers of a ring are both. One that stands still lets the lag behind it stay as it was.
+		lag := r.upstream(upstream)
+		if lag >= 0 {
 			to.Lag("upstream "+id, r.status, 0, int64(lag*1e9))
-		case downstream != nil:
-			r.status, _ = downstream["status"].(string)
-			if r.status == "stopped" {
-				r.broken++
-			}
+		}
+		if r.status == "stopped" || r.status == "disconnected" {
+			r.broken++
+		}
+		behind := -1.0
+		if downstream != nil {
 			clock, _ := downstream["vclock"].(map[string]any)
-			behind := number(info["lsn"]) - number(clock[strconv.Itoa(int(own))])
-			r.grown = r.grown || behind > 0
-			if behind >= leastBehind {
-				r.late++
+			behind = max(number(info["lsn"])-number(clock[strconv.Itoa(int(own))]), 0)
+			state, _ := downstream["status"].(string)
+			to.Lag("downstream "+id, state, behind, 0)
+			if r.grown = r.grown || behind > 0; upstream == nil {
+				if r.status = state; state == "stopped" {
+					r.broken++
+				}
 			}
-			to.Lag("downstream "+id, r.status, max(behind, 0), 0)
+			r.behind = max(r.behind, behind)
+		}
+		if lag >= leastLagS || behind >= leastBehind {
+			r.late++
 		}
 	}
+}
+
+// upstream notes how a member is replicated from, and returns the lag behind it in s, or -1 if it isn't known.
+func (r *replica) upstream(from map[string]any) float64 {
+	r.status = ""
+	if from == nil {
+		return -1
+	}
+	r.status, _ = from["status"].(string)
+	r.text, _ = from["peer"].(string)
+	lag := number(from["lag"])
+	if lag > stale {
+		return -1
+	}
+	r.worstNs = max(r.worstNs, lag*1e9)
+	return lag
 }
 
 func number(v any) float64 {
