@@ -220,9 +220,9 @@ func (n *node) sample(ctx context.Context) error {
 	return nil
 }
 
-// connections returns the sessions of clients, without those of replicas, monitors and this inspector. Redis executes one
-// command after another, and the one that it executes is the question itself, so only sessions that wait in a blocking
-// command or have sent more than was read are at work.
+// connections returns the sessions of clients, without those of replicas, monitors and this inspector. Redis executes
+// one command after another, and the one that it executes is the question itself, so only sessions that wait in a
+// blocking command or have sent more than was read are at work.
 func connections(all []session) (out []inspect.Session) {
 	for _, s := range all {
 		if s["name"] == clientName || strings.ContainsAny(s["flags"], "SMO") {

@@ -297,12 +297,13 @@ func TestReplicaThatStandsStillIsFound(t *testing.T) {
 			s := &sightings{}
 			for k := range 6 {
 				lsn := 5000 + 900*k
-				s.replication(map[string]any{"id": json.Number("1"), "lsn": json.Number(strconv.Itoa(lsn)), "replication": map[string]any{
-					"2": map[string]any{"id": json.Number("2"), "lsn": json.Number("0"),
-						"upstream": map[string]any{"status": "follow", "lag": json.Number("0.0003")},
-						"downstream": map[string]any{"status": "follow",
-							"vclock": map[string]any{"1": json.Number(strconv.Itoa(lsn - c.step*k))}}},
-				}}, inspect.NewActivity())
+				s.replication(map[string]any{"id": json.Number("1"), "lsn": json.Number(strconv.Itoa(lsn)),
+					"replication": map[string]any{
+						"2": map[string]any{"id": json.Number("2"), "lsn": json.Number("0"),
+							"upstream": map[string]any{"status": "follow", "lag": json.Number("0.0003")},
+							"downstream": map[string]any{"status": "follow",
+								"vclock": map[string]any{"1": json.Number(strconv.Itoa(lsn - c.step*k))}}},
+					}}, inspect.NewActivity())
 			}
 			in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}
 			replicaLag(&caseFile{seen: s, inspection: in, load: &in.Windows[0]})
