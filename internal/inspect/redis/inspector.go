@@ -38,7 +38,6 @@ type Inspector struct {
 	nodes     []*node
 	monitorMs int
 	samples   int
-	activity  *inspect.Activity
 	failed    map[string]error // nodes that couldn't be asked at the beginning
 	product   string
 }
@@ -52,7 +51,7 @@ func New(url string) (*Inspector, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &Inspector{failed: map[string]error{}, activity: inspect.NewActivity()}
+	i := &Inspector{failed: map[string]error{}}
 	if err := connection.Only(targets[0], monitorOption, "db"); err != nil {
 		return nil, err
 	}
@@ -169,27 +168,13 @@ func (i *Inspector) Mark(phase inspect.Phase) {
 }
 
 // Sample implements inspect.Inspector. It looks once a second.
-func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
+func (i *Inspector) Sample(ctx context.Context, _ time.Duration) error {
 	if time.Since(i.nodes[0].sampled) < leastSample {
 		return nil
 	}
 	i.nodes[0].sampled = time.Now()
 	i.samples++
-	err := errors.Join(i.each(func(n *node) error { return n.sample(ctx) })...)
-	i.connections(at)
-	return err
-}
-
-// connections adds the connections that all nodes listed. If one didn't, none are known.
-func (i *Inspector) connections(at time.Duration) {
-	var all []inspect.Session
-	for _, n := range i.nodes {
-		if !n.listed {
-			return
-		}
-		all = append(all, n.connections...)
-	}
-	i.activity.Add(int64(at), all)
+	return errors.Join(i.each(func(n *node) error { return n.sample(ctx) })...)
 }
 
 // End implements inspect.Inspector.
@@ -199,7 +184,6 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	err := errors.Join(i.each(func(n *node) error { return n.sample(ctx) })...)
 	err = errors.Join(err, i.Snapshot(ctx))
 	i.Mark(last)
-	out.Activity.Clients = i.activity.Record(func(string) bool { return false }).Clients
 	var all []*inspect.Readings
 	for _, n := range i.nodes {
 		all = append(all, &n.readings)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -38,11 +37,8 @@ type node struct {
 	config   map[string]string
 	restore  string // the latency monitor's setting before the load; "" if it wasn't changed
 	lagMax   map[string]float64
-	// connections are those that the latest sample saw, if it could list them.
-	connections []inspect.Session
-	listed      bool
-	restarts    int
-	unlike      []refusedAsk
+	restarts int
+	unlike   []refusedAsk
 }
 
 // refusedAsk is a question that wasn't permitted.
@@ -190,7 +186,6 @@ func (n *node) sample(ctx context.Context) error {
 		return err
 	}
 	n.readings.Follow(r)
-	n.connections, n.listed = nil, false
 	answer, err := n.client.ask(ctx, "SLOWLOG", "GET", slowEntries)
 	n.note("SLOWLOG GET", err)
 	for _, s := range parseSlow(answer) {
@@ -202,11 +197,7 @@ func (n *node) sample(ctx context.Context) error {
 		answer, err = n.client.ask(ctx, "CLIENT", "LIST")
 		n.note("CLIENT LIST", err)
 		text, _ := answer.(string)
-		all := parseSessions(text)
-		n.sessions(all)
-		if err == nil {
-			n.connections, n.listed = connections(all), true
-		}
+		n.sessions(parseSessions(text))
 	}
 	answer, err = n.client.ask(ctx, "LATENCY", "LATEST")
 	n.note("LATENCY LATEST", err)
@@ -218,32 +209,6 @@ func (n *node) sample(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// connections returns the sessions of clients, without those of replicas, monitors and this inspector. Redis executes
-// one command after another, and the one that it executes is the question itself, so only sessions that wait in a
-// blocking command or have sent more than was read are at work.
-func connections(all []session) (out []inspect.Session) {
-	for _, s := range all {
-		if s["name"] == clientName || strings.ContainsAny(s["flags"], "SMO") {
-			continue
-		}
-		host, _, err := net.SplitHostPort(s["addr"])
-		if err != nil {
-			host = s["addr"] // a Unix socket
-		}
-		one := inspect.Session{Application: s["name"], Address: host, Count: 1}
-		switch {
-		case strings.Contains(s["flags"], "b"):
-			one.State, one.Class, one.Event = inspect.Active, "blocked", s["cmd"]
-		case s.number("qbuf") > 0:
-			one.State, one.Class, one.Event = inspect.Active, "queued", s["cmd"]
-		case strings.Contains(s["flags"], "x"):
-			one.State = inspect.IdleInTransaction
-		}
-		out = append(out, one)
-	}
-	return out
 }
 
 // sessions notes sessions whose answers wait to be read. Replicas and monitors have their own buffers.

@@ -293,37 +293,3 @@ func TestProxyIsSaid(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// The connections of clients are recorded by name and address, without the inspector's own.
-func TestConnectionsAreRecorded(t *testing.T) {
-	s := testserver.Redis(t)
-	d, waiting := drive(t, s.Addr), drive(t, s.Addr)
-	waiting.do("CLIENT SETNAME waiting")
-	out := watched(t, s.Addr, nil, func(i *Inspector) {
-		if _, err := waiting.conn.Write(encode([]string{"BLPOP", "nothing", "0"})); err != nil {
-			t.Fatal(err)
-		}
-		for info, _ := d.do("INFO clients").(string); !strings.Contains(info, "blocked_clients:1"); {
-			info, _ = d.do("INFO clients").(string)
-		}
-		if err := i.Sample(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
-	})
-	at := func(name string) record.ClientPool {
-		k := slices.IndexFunc(out.Activity.Clients, func(c record.ClientPool) bool { return c.Application == name })
-		if k < 0 {
-			t.Fatalf("no connections of %s in %+v", name, out.Activity.Clients)
-		}
-		return out.Activity.Clients[k]
-	}
-	if c := at("driver"); c.Max != 1 || c.ActiveMean != 0 || c.Address != "127.0.0.1" {
-		t.Errorf("driver: %+v", c)
-	}
-	if c := at("waiting"); c.Max != 1 || c.ActiveMean == 0 {
-		t.Errorf("waiting: %+v", c)
-	}
-	if len(out.Activity.Clients) != 2 {
-		t.Errorf("%+v", out.Activity.Clients)
-	}
-}
