@@ -478,10 +478,10 @@ END;
 		t.Fatal(err)
 	}
 	all := []conversion{
-		of("pgbench own scripts", ofPgbench+"|the scale", pgbench("-t", "60", "-f", own+"@2", "-b", "select-only",
+		of("pgbench own scripts", ofPgbench, pgbench("-t", "60", "-f", own+"@2", "-b", "select-only",
 			"copy")...),
-		of("pgbench prepared", ofPgbench+"|the scale", pgbench("-t", "60", "-M", "prepared", "copy")...),
-		of("pgbench rate", ofPgbench+"|the scale", pgbench("-t", "60", "-R", "500", "-S", "copy")...),
+		of("pgbench prepared", ofPgbench, pgbench("-t", "60", "-M", "prepared", "copy")...),
+		of("pgbench rate", ofPgbench, pgbench("-t", "60", "-R", "500", "-S", "copy")...),
 		of("tpcb run", ofTPC, "tpcb", "run", "--rate", "60", "--duration", "1s", "--sessions", "1", "--seed", "4", "--late",
 			"queue", "--quiet", "--no-record", "-a", url),
 		of("tpcc run", ofTPC, "tpcc", "run", "--rate", "30", "--duration", "1s", "--terminals", "1", "--seed", "4", "--late",
