@@ -122,12 +122,12 @@ func normal(s string) string {
 }
 
 func TestScanSamples(t *testing.T) {
-	want := "rows 2 affected 0 {Class:ok Code: Text: Fatal:false Misdirected:false} [6 int 42] [12 string hello] bytes 85\n" +
-		"rows 0 affected 3 {Class:ok Code: Text: Fatal:false Misdirected:false}\n" +
-		"rows 1 affected 0 {Class:ok Code: Text: Fatal:false Misdirected:false} [6 int 17] bytes 66\n" +
-		"rows 0 affected 0 {Class:server Code:23505 Text:duplicate key Fatal:false Misdirected:false} [4 null] [4 null]\n" +
-		"rows 0 affected 3 {Class:ok Code: Text: Fatal:false Misdirected:false}\n" +
-		"rows 0 affected 0 {Class:ok Code: Text: Fatal:false Misdirected:false} [4 null]"
+	want := "rows 2 affected 0 {Class:ok Code: State: Text: Fatal:false Misdirected:false} [6 int 42] [12 string hello] bytes 85\n" +
+		"rows 0 affected 3 {Class:ok Code: State: Text: Fatal:false Misdirected:false}\n" +
+		"rows 1 affected 0 {Class:ok Code: State: Text: Fatal:false Misdirected:false} [6 int 17] bytes 66\n" +
+		"rows 0 affected 0 {Class:server Code:23505 State: Text:duplicate key Fatal:false Misdirected:false} [4 null] [4 null]\n" +
+		"rows 0 affected 3 {Class:ok Code: State: Text: Fatal:false Misdirected:false}\n" +
+		"rows 0 affected 0 {Class:ok Code: State: Text: Fatal:false Misdirected:false} [4 null]"
 	stream := []byte(rowsAnswer + insertAnswer + textAnswer + errorAnswer + insertAnswer)
 	for cut := range 40 {
 		if got, left := consume(t, stream, []byte{byte(cut)}); got != want || left != 0 {
