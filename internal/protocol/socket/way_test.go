@@ -37,11 +37,16 @@ func accept(t *testing.T, network, address string, serve func(net.Conn)) net.Lis
 	return l
 }
 
-// echoLine sends the first line that it receives back.
+// echoLine sends the first line that it receives back, when it has read all up to "hello": what is unread when it closes
+// the connection would reset it.
 func echoLine(c net.Conn) {
 	defer c.Close()
-	line, _ := bufio.NewReader(c).ReadString('\n')
-	_, _ = io.WriteString(c, line)
+	r := bufio.NewReader(c)
+	first, err := r.ReadString('\n')
+	for line := first; err == nil && line != "hello\n"; {
+		line, err = r.ReadString('\n')
+	}
+	_, _ = io.WriteString(c, first)
 }
 
 // talk sends "hello" over a way and returns the answer.
