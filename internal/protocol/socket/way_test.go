@@ -37,8 +37,8 @@ func accept(t *testing.T, network, address string, serve func(net.Conn)) net.Lis
 	return l
 }
 
-// echoLine sends the first line that it receives back, when it has read all up to "hello": what is unread when it closes
-// the connection would reset it.
+// echoLine sends the first line that it receives back, when it has read all up to "hello": what is unread when it
+// closes the connection would reset it.
 func echoLine(c net.Conn) {
 	defer c.Close()
 	r := bufio.NewReader(c)
