@@ -18,7 +18,7 @@ import (
 const testPlanRows = 10_000
 
 // withTestPlan makes a test plan of JMeter the load of the campaign in the folder work: it converts the plan with
-// brunt, and takes the campaign, and the files beside it, from the test plan's folder.
+// brunt, and takes the campaign, and the files next to it, from the test plan's folder.
 func withTestPlan(ctx context.Context, brunt, jmx, work, address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

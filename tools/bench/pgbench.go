@@ -82,8 +82,8 @@ func (c *pgbenchContest) perTransaction(line string, args []string) error {
 	if err := c.compare(line+" -t 1, CPU ms", 0, whole, short...); err != nil {
 		return err
 	}
-	beside := map[string]float64{"brunt pgbench": c.medians[0], "pgbench": c.medians[1]} // by client
-	each := func(p *sample) float64 { return (whole(p) - beside[p.Client]) * 1000 / float64(p.Requests) }
+	constant := map[string]float64{"brunt pgbench": c.medians[0], "pgbench": c.medians[1]} // by client
+	each := func(p *sample) float64 { return (whole(p) - constant[p.Client]) * 1000 / float64(p.Requests) }
 	return c.compare(line+", CPU µs/transaction", 1, each, args...)
 }
 

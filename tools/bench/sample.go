@@ -55,7 +55,7 @@ func (p *sample) charge(o *outcome) error {
 func serverSeconds(pid int) float64 {
 	ticks := 0
 	for i, p := range append([]int{pid}, testserver.Descendants(pid)...) {
-		text, _ := os.ReadFile("/proc/" + strconv.Itoa(p) + "/stat") // a process that ends meanwhile is added to its parent's
+		text, _ := os.ReadFile("/proc/" + strconv.Itoa(p) + "/stat") // one that has ended is added to its parent's
 		_, after, _ := strings.Cut(string(text), ") ")
 		fields := strings.Fields(after)
 		if len(fields) < 15 {
