@@ -54,10 +54,10 @@ func TestArticle(t *testing.T) {
 	t.Parallel()
 	routers := cars(t)
 	text := strings.NewReplacer("172.19.0.2:3301", routers[0], "172.19.0.3:3301", routers[1],
-		"rate: 10000", "rate: 150", `duration: "1m"`, `duration: "2s"`).Replace(article)
+		"rate: 10000", "rate: 75", `duration: "1m"`, `duration: "2s"`).Replace(article)
 	o := run(t, script(t, text))
 	ok, failed := o.counts("call api_car_add")
-	if o.code != 0 || ok < 550 || failed != 0 || !o.says("Testing complete") {
+	if o.code != 0 || ok < 275 || failed != 0 || !o.says("Testing complete") {
 		t.Errorf("exit %d, %d succeeded, %d failed", o.code, ok, failed)
 	}
 	if o.run == nil || len(o.run.Targets) != 2 {
