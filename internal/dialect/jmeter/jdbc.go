@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/base/sqltext"
 	"brunt/internal/load/gen"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
@@ -155,26 +156,15 @@ func (c *compiler) callable(e *Element, r *jdbcRequest, types []string) {
 	}
 }
 
-// numbered replaces question marks outside of quotes by numbered parameters.
+// numbered replaces question marks by numbered parameters, except in texts, quoted names and comments.
 func numbered(query string) (out string, params int) {
 	var b strings.Builder
-	quote := byte(0)
-	for i := range len(query) {
-		switch ch := query[i]; {
-		case quote != 0:
-			if ch == quote {
-				quote = 0
-			}
-			b.WriteByte(ch)
-		case ch == '\'' || ch == '"':
-			quote = ch
-			b.WriteByte(ch)
-		case ch == '?':
+	for _, t := range sqltext.Split(query) {
+		if t.Kind == sqltext.Mark {
 			params++
-			b.WriteString("$" + strconv.Itoa(params))
-		default:
-			b.WriteByte(ch)
+			t.Text = "$" + strconv.Itoa(params)
 		}
+		b.WriteString(t.Text)
 	}
 	return b.String(), params
 }

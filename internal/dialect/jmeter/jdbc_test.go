@@ -160,3 +160,16 @@ func databaseSamples(t *testing.T, path string) (lines []string) {
 	}
 	return counted(counts)
 }
+
+// Question marks in texts, names and comments are no parameters.
+func TestParametersOfStatements(t *testing.T) {
+	for query, want := range map[string]string{
+		"select ? -- what?\n, ?":                    "select $1 -- what?\n, $2; 2",
+		"select '?' || ?, \"a?\" from `t?` /* ? */": "select '?' || $1, \"a?\" from `t?` /* ? */; 1",
+		"select 'it''s ?'":                          "select 'it''s ?'; 0",
+	} {
+		if text, n := numbered(query); fmt.Sprintf("%s; %d", text, n) != want {
+			t.Errorf("%s: got %s; %d, want %s", query, text, n, want)
+		}
+	}
+}

@@ -119,17 +119,17 @@ func (c *Config) spread(manual bool) error {
 		return errors.New("-m: workers begin at a time that all have agreed on; omit -m or --workers")
 	}
 	c.note("--workers: there is no %s, which has single requests; the record has the figures of all workers", c.phout)
+	first := c.streams[0]
 	for _, rule := range c.autostop {
-		_, coded := rule.(interface{ coarse() error })
-		if c.streams[0].calls != nil && coded {
+		coded, ok := rule.(interface{ coarse() error })
+		switch {
+		case ok && first.calls != nil:
 			return fmt.Errorf("autostop %s: with --workers, the statuses of gRPC aren't known; use --threshold", rule.source())
-		}
-		if c.streams[0].play != nil && rule.kind() != "limit" {
+		case first.play != nil && rule.kind() != "limit":
 			return fmt.Errorf("autostop %s: with --workers, the single requests of scenarios aren't known; use --threshold",
 				rule.source())
-		}
-		if coarse, ok := rule.(interface{ coarse() error }); ok {
-			if err := coarse.coarse(); err != nil {
+		case ok:
+			if err := coded.coarse(); err != nil {
 				return fmt.Errorf("autostop %s: %w", rule.source(), err)
 			}
 		}
