@@ -48,10 +48,16 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 		args = args[1:]
 	}
 	name := args[0]
-	if tool, program := linked.Called(name); program != "" && linked.Command(name) == nil {
+	known := commands()[name] != nil || linked.Command(name) != nil
+	text, err := os.ReadFile(name)
+	if line := linked.File(name, text); !known && err == nil && line != nil {
+		return append(line, args[1:]...), nil
+	}
+	// A file may have a program's name with an ending, such as pgbench.yml.
+	if tool, program := linked.Called(name); program != "" && linked.Command(name) == nil && (err != nil || executable(name)) {
 		return tool.Brunt(s, args[1:]), nil
 	}
-	if commands()[name] != nil || linked.Command(name) != nil || len(name) > 1 && name[0] == '-' {
+	if known || len(name) > 1 && name[0] == '-' {
 		return args, nil
 	}
 	if name == "-" || strings.Contains(name, "://") {
@@ -61,12 +67,8 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 		return nil, fmt.Errorf("%s is a script, which decides as it runs what to send, so it has no plan; run it as it is: brunt k6 run %s",
 			name, name)
 	}
-	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w; name a file or a command that sends a load: see brunt convert --help", err)
-	}
-	if line := linked.File(name, text); line != nil {
-		return append(line, args[1:]...), nil
 	}
 	_, err = planfile.Read(name, text)
 	switch _, mapping := strings.CutPrefix(filepath.Ext(name), ".y"); {
@@ -77,6 +79,12 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 			name, name)
 	}
 	return append([]string{httpCommand}, args...), nil
+}
+
+// executable reports whether a file is a program.
+func executable(name string) bool {
+	info, err := os.Stat(name)
+	return filepath.Ext(name) == ".exe" || err == nil && info.Mode().Perm()&0o111 != 0
 }
 
 // ycsbWorkload matches a line that all workloads of YCSB have.

@@ -31,7 +31,8 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	log.SetOutput(io.Discard) // net/http and other libraries write lines of their own, which nobody can act on
 	linked := tools.All()
 	tool, program := linked.Called(args[0])
-	s := &command.Env{In: stdin, Out: stdout, Err: stderr, Args: args, Version: version, Program: program, Form: tool.Form}
+	s := &command.Env{In: stdin, Out: stdout, Err: stderr, Args: args, Version: version, Program: program, Form: tool.Form,
+		Foreign: linked.File}
 	rest, all := usage.WantsAllHelp(args[1:])
 	if program != "" {
 		rest = tool.Brunt(s, rest)

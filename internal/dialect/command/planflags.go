@@ -1,11 +1,16 @@
 package command
 
 import (
+	"fmt"
+	"os"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"brunt/internal/base/password"
 	"brunt/internal/dialect/command/flags"
 	"brunt/internal/dialect/command/usage"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/protocol/protocols"
 )
@@ -46,5 +51,15 @@ func (f *PlanFlags) Bind(cmd *cobra.Command) {
 
 // Read reads the plan and applies the flags to it.
 func (f *PlanFlags) Read(s *Env, args []string) (*plan.Plan, error) {
-	return f.Target.Read(args, s.In, s.Err)
+	p, err := f.Target.Read(args, s.In, s.Err)
+	if err == nil || s.Foreign == nil {
+		return p, err
+	}
+	path, wrong := f.Target.File(args)
+	text, unread := os.ReadFile(path)
+	if line := s.Foreign(path, text); wrong == nil && unread == nil && line != nil {
+		return nil, exitcode.Usage(fmt.Errorf("%s is another tool's file and no plan; write brunt %s …, or brunt convert %s … for its plan",
+			path, strings.Join(line, " "), path))
+	}
+	return nil, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/httpload"
@@ -34,8 +35,23 @@ var helpFiles embed.FS
 func Tool() dialect.Tool {
 	return dialect.Tool{Name: "ghz", Formats: []string{"ghz"}, Programs: []string{"ghz"},
 		Commands: []dialect.Command{{Name: "ghz", New: newCommand}}, Results: Results(),
-		Languages: []script.Language{Language{Now: time.Now}}}
+		Languages: []script.Language{Language{Now: time.Now}},
+		File: func(name string, text []byte) []string {
+			if !namesCall(text) {
+				return nil
+			}
+			return []string{"ghz", "--config", name}
+		}}
 }
+
+// namesCall reports whether a text is a config file, in any of its forms: it names a call at its top level.
+func namesCall(text []byte) bool {
+	var config struct{ Call string }
+	return callKey().Match(text) || json.Unmarshal(text, &config) == nil && config.Call != ""
+}
+
+// callKey matches the line in TOML and YAML.
+var callKey = lazyregexp.New(`(?m)^call\s*[=:]`)
 
 func newCommand(s *command.Env) *cobra.Command {
 	texts := command.Texts{Files: helpFiles, Folder: "help"}

@@ -50,6 +50,12 @@ func Tool() dialect.Tool {
 		Commands:  []dialect.Command{{Name: "jmeter", New: newCommand, Letters: secret.Flags{Plain: "p"}}},
 		Results:   []judged.Format{Results()},
 		Languages: []script.Language{Language{}},
+		File: func(name string, _ []byte) []string {
+			if !strings.EqualFold(filepath.Ext(name), ".jmx") {
+				return nil
+			}
+			return []string{"jmeter", "-n", "-t", name}
+		},
 	}
 }
 

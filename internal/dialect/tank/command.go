@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/httpload"
@@ -37,8 +38,17 @@ func Tool() dialect.Tool {
 			}
 			return ""
 		},
+		File: func(name string, text []byte) []string {
+			if !generatorKey().Match(text) {
+				return nil
+			}
+			return []string{"tank", "-c", name}
+		},
 	}
 }
+
+// generatorKey matches a line that configurations have, and plans haven't.
+var generatorKey = lazyregexp.New(`(?m)^(phantom|pandora|bfg|yandextank):`)
 
 func newCommand(s *command.Env) *cobra.Command {
 	texts := command.Texts{Files: helpFiles, Folder: "help"}

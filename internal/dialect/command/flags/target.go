@@ -39,8 +39,8 @@ type Target struct {
 	Seed         uint64
 }
 
-// file returns the path of the plan: the flag's value or the only argument.
-func (t *Target) file(args []string) (string, error) {
+// File returns the path of the plan: the flag's value or the only argument.
+func (t *Target) File(args []string) (string, error) {
 	switch {
 	case t.Config != "" && len(args) > 0:
 		return "", fmt.Errorf("both -c %s and %s name a plan; give one", t.Config, args[0])
@@ -55,7 +55,7 @@ func (t *Target) file(args []string) (string, error) {
 // Read reads the plan that the flag or the only argument names (- is stdin), and applies the flags to it. If a password
 // must be asked for, stderr shows the question. Errors have the exit code for bad usage.
 func (t *Target) Read(args []string, stdin io.Reader, stderr io.Writer) (*plan.Plan, error) {
-	path, err := t.file(args)
+	path, err := t.File(args)
 	if err != nil {
 		return nil, exitcode.Usage(err)
 	}
