@@ -144,10 +144,15 @@ func (x *execution) fault(err error) error {
 
 // stopped prints what ends a command line before it is carried out.
 func (x *execution) stopped(end *stop) error {
-	fmt.Fprint(x.env.Out, end.out)
 	if end.ok {
+		fmt.Fprint(x.env.Out, end.out)
 		return nil
 	}
+	out := x.env.Out
+	if x.env.PlanOnly {
+		out = x.env.Err // in the place of the plan, it would be taken for one
+	}
+	fmt.Fprint(out, end.out)
 	fmt.Fprint(x.env.Err, end.err)
 	if x.replacing {
 		return exitcode.With(exitFault, nil)
