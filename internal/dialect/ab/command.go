@@ -91,16 +91,16 @@ func execute(s *command.Env, args []string) error {
 	switch {
 	case errors.Is(err, errUsage):
 		fmt.Fprintln(s.Err, err)
-		usage(s.Out)
+		usage(s.Err)
 		return httpload.Refused(nil, replacing, exitUsage)
 	case err != nil:
 		return httpload.Refused(err, replacing, exitFailed)
+	case o.Help && replacing: // as ab
+		usage(s.Err)
+		return exitcode.With(exitUsage, nil)
 	case o.Help:
 		usage(s.Out)
-		if !replacing {
-			return nil
-		}
-		return exitcode.With(exitUsage, nil) // as ab
+		return nil
 	case o.Version:
 		_, err := io.WriteString(s.Out, Banner(s.Version))
 		return err

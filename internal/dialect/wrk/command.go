@@ -96,7 +96,11 @@ func execute(s *command.Env, program string, args []string) error {
 		if text := err.Error(); err != ErrUsage && text != "" {
 			fmt.Fprintln(s.Err, text)
 		}
-		usage(s.Out, program)
+		out := s.Out
+		if s.PlanOnly {
+			out = s.Err // in the place of the plan, it would be taken for one
+		}
+		usage(out, program)
 		return code(nil, replacing)
 	}
 	if err != nil {
