@@ -54,7 +54,8 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 		return append(line, args[1:]...), nil
 	}
 	// A file may have a program's name with an ending, such as pgbench.yml.
-	if tool, program := linked.Called(name); program != "" && linked.Command(name) == nil && (err != nil || executable(name)) {
+	tool, program := linked.Called(name)
+	if program != "" && linked.Command(name) == nil && (err != nil || executable(name)) {
 		return tool.Brunt(s, args[1:]), nil
 	}
 	if known || len(name) > 1 && name[0] == '-' {
