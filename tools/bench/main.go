@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"syscall"
 	"time"
@@ -118,6 +119,12 @@ func olderFlag(f *flag.FlagSet) *[]build {
 	f.Func("older", "the path of an older build of brunt, which takes turns with this one; may be repeated",
 		func(path string) error {
 			b, err := olderBuild(path)
+			for _, o := range *older {
+				if filepath.Base(o.program) == filepath.Base(path) {
+					return fmt.Errorf("another older build is called %s, and the table tells them by that: rename one",
+						filepath.Base(path))
+				}
+			}
 			*older = append(*older, b)
 			return err
 		})
