@@ -33,11 +33,21 @@ type Server interface {
 
 // Database is the inspect.Database for such a server.
 type Database struct {
-	Build   bool // whether Propose may build indexes
-	Connect func(ctx context.Context) (Server, error)
+	build   bool // whether Propose may build indexes
+	connect func(ctx context.Context) (Server, error)
 }
 
 var _ inspect.Database = (*Database)(nil)
+
+// Open returns a Database after it has connected once. build permits building indexes to try them.
+func Open(ctx context.Context, build bool, connect func(context.Context) (Server, error)) (*Database, error) {
+	s, err := connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.Close()
+	return &Database{build, connect}, nil
+}
 
 const (
 	mostProposals = 5
@@ -48,7 +58,7 @@ const (
 
 // Exec implements inspect.Database.
 func (d *Database) Exec(ctx context.Context, script string, from inspect.Progress) error {
-	s, err := d.Connect(ctx)
+	s, err := d.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,7 +121,7 @@ func Statements(script string) (out []string) {
 
 // Settle implements inspect.Database. These servers leave no invalid index when the building of one is cut off.
 func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, err error) {
-	s, err := d.Connect(ctx)
+	s, err := d.connect(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -141,11 +151,11 @@ func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]rec
 	if len(seen) == 0 {
 		return nil, errors.New("name a plan, or the bundle of a run with --inspect: the statements are needed with their arguments")
 	}
-	if !d.Build {
+	if !d.build {
 		return nil, errors.New(
 			"an index can't be tried here without building it; let each be built, and dropped again, with --build (writes to its table may wait)")
 	}
-	s, err := d.Connect(ctx)
+	s, err := d.connect(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (s *fake) Close()                               {}
 
 func TestProposals(t *testing.T) {
 	s := &fake{}
-	d := &Database{Connect: func(context.Context) (Server, error) { return s, nil }}
+	d := &Database{connect: func(context.Context) (Server, error) { return s, nil }}
 	seen := []record.Inspection{{
 		Windows: []record.ServerWindow{{Statements: []record.Statement{{ID: "1", Calls: 7}}}},
 		Plans: []record.QueryPlan{{Statement: "1", Text: "SELECT * FROM t WHERE a = 5"},
@@ -83,7 +83,7 @@ func TestProposals(t *testing.T) {
 	if _, err := d.Propose(t.Context(), seen); err == nil || !strings.Contains(err.Error(), "--build") {
 		t.Error(err)
 	}
-	d.Build = true
+	d.build = true
 	if _, err := d.Propose(t.Context(), nil); err == nil {
 		t.Error("without statements")
 	}

@@ -17,7 +17,7 @@ func Open(ctx context.Context, url string, build bool) (*built.Database, error) 
 	if err != nil {
 		return nil, err
 	}
-	d := &built.Database{Build: build, Connect: func(ctx context.Context) (built.Server, error) {
+	return built.Open(ctx, build, func(ctx context.Context) (built.Server, error) {
 		s, err := connect(ctx, i.target)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", i.Name(), err)
@@ -29,13 +29,7 @@ func Open(ctx context.Context, url string, build bool) (*built.Database, error) 
 			b.invisible = err == nil && strings.HasPrefix(setting, "optimizer_switch")
 		}
 		return b, nil
-	}}
-	s, err := d.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.Close()
-	return d, nil
+	})
 }
 
 // builder is the built.Server of MySQL and MariaDB.

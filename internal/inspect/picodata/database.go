@@ -21,19 +21,13 @@ func Open(ctx context.Context, url string, build bool) (*built.Database, error) 
 	if err != nil {
 		return nil, err
 	}
-	d := &built.Database{Build: build, Connect: func(ctx context.Context) (built.Server, error) {
+	return built.Open(ctx, build, func(ctx context.Context) (built.Server, error) {
 		admin, err := iproto.New().Admin(ctx, i.target)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s", i.Name(), secret.Text(secret.Redact(err.Error(), []string{i.target.Password})))
 		}
 		return &builder{admin, i.target.Password}, nil
-	}}
-	s, err := d.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.Close()
-	return d, nil
+	})
 }
 
 // builder is the built.Server of Picodata.
