@@ -199,7 +199,7 @@ func TestSpinningLeavesTimeForAnswers(t *testing.T) {
 			second, seen[i] = seen[i], true
 		}
 		// Otherwise, all sessions send their first steps, and then all their second ones.
-		if turns <= 2*n/sessions {
+		if turns <= 4*n/sessions {
 			t.Errorf("second steps followed first ones only %d times", turns)
 		}
 	})

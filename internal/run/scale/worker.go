@@ -422,11 +422,11 @@ func (w *Worker) home(ctx context.Context, bundle string) error {
 	return nil
 }
 
-// Fail tells the coordinator why the worker gives up, and the exit code.
-func (w *Worker) Fail(err error, code int) {
+// Fail tells the coordinator why the worker gives up, and the exit code. It returns whether the coordinator knows it.
+func (w *Worker) Fail(err error, code int) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	_ = w.tellFailure(ctx, err, code) // otherwise it notices the end of the process
+	return w.tellFailure(ctx, err, code) == nil // otherwise it notices the end of the process
 }
 
 // tail reads the lines of a growing file.
