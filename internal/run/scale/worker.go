@@ -234,17 +234,31 @@ func (w *Worker) Await(ctx context.Context) (lateNs int64, err error) {
 			at := w.At(answer.StartNs)
 			w.Lead = time.Until(at)
 			if err := sleepUntil(ctx, at); err != nil {
-				return 0, err
+				return 0, w.endedBy(err)
 			}
 			w.talk.enter(Running)
 			return int64(time.Since(at)), nil
 		}
 		select {
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return 0, w.endedBy(ctx.Err())
 		case <-changed:
 		case <-time.After(time.Second):
 		}
+	}
+}
+
+// endedBy returns why a worker ends before its load: because of the coordinator, if that has ended its context, and
+// otherwise err.
+func (w *Worker) endedBy(err error) error {
+	if _, _, _, refused := w.talk.last(); refused != nil {
+		return refused
+	}
+	select {
+	case <-w.stopped:
+		return ErrCalledOff
+	default:
+		return err
 	}
 }
 
