@@ -136,6 +136,8 @@ type Worker struct {
 	LostNs  int64  `json:"lost_ns,omitempty"`
 	GivenNs int64  `json:"given_ns,omitempty"`
 	Missing uint64 `json:"missing,omitempty"`
+	// Lost is why it was lost: how its process ended, what it reported, or how long nothing was heard of it.
+	Lost message.Message `json:"lost,omitzero"`
 	// MissingIterations is about how many iterations of a k6 script were in the share of a lost worker. How many it ended
 	// isn't known.
 	MissingIterations uint64 `json:"missing_iterations,omitempty"`

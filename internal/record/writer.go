@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,6 +41,7 @@ type Bundle struct {
 	failures  *failureLog
 	intervals *linefile.Log
 	errors    *linefile.Log
+	run       []byte              // RunFile of the complete run, if the disk has not taken it
 	merged    []*measure.Interval // beyond WaitingBytes: lossless sums of unwritten intervals, by phase
 	lines     lineEncoder
 	syncedNs  int64
@@ -218,6 +220,35 @@ func (b *Bundle) Finish(run *Run) error {
 	return fmt.Errorf("the record in %s could not be written completely: %w; %s", b.Dir, err, what)
 }
 
+// Unwritten returns the contents of the files that a full disk has not taken as a whole, by their names: of IntervalsFile
+// and of RunFile. It must be called after Finish. There are none if all was written, or if they can't be read.
+func (b *Bundle) Unwritten() map[string][]byte {
+	files := map[string][]byte{}
+	if b.run != nil {
+		files[RunFile] = b.run
+	}
+	lines := slices.Clone(b.intervals.Rest())
+	for _, m := range b.merged {
+		line, err := b.lines.encode(m)
+		if err != nil {
+			break // Finish has returned it
+		}
+		lines = append(lines, line...)
+	}
+	if len(lines) == 0 {
+		return files
+	}
+	in, err := b.fsys.Open(filepath.Join(b.Dir, IntervalsFile))
+	if err != nil {
+		return files
+	}
+	defer in.Close()
+	if text, err := io.ReadAll(in); err == nil {
+		files[IntervalsFile] = append(text[:bytes.LastIndexByte(text, '\n')+1], lines...)
+	}
+	return files
+}
+
 // joined combines errors into one whose text is a single line without repetitions; nil if all are nil.
 func joined(all ...error) (out error) {
 	for _, err := range all {
@@ -279,6 +310,9 @@ func (b *Bundle) writeRun(run *Run) error {
 	}
 	if err == nil {
 		return nil
+	}
+	if run.Complete {
+		b.run = data
 	}
 	if b.began {
 		return fmt.Errorf("write %s: %w; the run can still be reported from its intervals", path, err)

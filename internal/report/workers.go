@@ -36,6 +36,9 @@ func (t *writer) workerResult(p *record.Part) cell.Cell {
 	w := p.Worker
 	if w.LostNs > 0 {
 		text := t.say("lost after %s", t.span(int64(time.Duration(w.LostNs).Round(100*time.Millisecond))))
+		if !w.Lost.IsZero() {
+			text += ": " + units.Clean(w.Lost.In(t.l))
+		}
 		if w.GivenNs > 0 {
 			text += t.say("; others have its share from %s on",
 				t.span(int64(time.Duration(w.GivenNs).Round(100*time.Millisecond))))

@@ -15,6 +15,7 @@ import (
 	"brunt/internal/cli"
 	"brunt/internal/record"
 	"brunt/test/shell"
+	"brunt/test/testserver"
 )
 
 const (
@@ -206,6 +207,39 @@ func TestFullDiskOfACoordinator(t *testing.T) {
 	}
 	if !strings.Contains(o.out, "record-disk-full") {
 		t.Error("the result has no warning of it")
+	}
+}
+
+// A part whose disk is full when it is uploaded travels from memory: nothing of it is missing in the whole.
+func TestFullDiskOfAPartThatIsUploaded(t *testing.T) {
+	t.Parallel()
+	store := testserver.ObjectStore(t)
+	plan, small := shell.File(t, "plan.yml", diskPlan), t.TempDir()
+	place := "s3://" + store.Database + "/parts"
+	env := []string{"AWS_ACCESS_KEY_ID=somebody", "AWS_SECRET_ACCESS_KEY=topsecret", "AWS_ENDPOINT_URL=http://" + store.Addr,
+		"AWS_CONFIG_FILE=/none", "AWS_SHARED_CREDENTIALS_FILE=/none"}
+	load := func(k, dir string) []string {
+		return []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "3s",
+			"--interval", "10ms", "--vu", "2", "--part", k + "/2", "--upload", place, "--bundle", dir, "--quiet"}
+	}
+	o := onDisk(t, "full disk", append(env, diskVariable+"="+small, sizeVariable+"=64k"),
+		load("1", filepath.Join(small, "bundle"))...)
+	if !strings.Contains(o.err, "no space left on device") || !strings.Contains(o.err, "the bundle is at "+place) {
+		t.Errorf("exit %d\n%s", o.code, o.err)
+	}
+	spawnWith(t, t.TempDir(), env, load("2", filepath.Join(t.TempDir(), "bundle"))...).wait()
+	dir := filepath.Join(t.TempDir(), "whole")
+	merged := spawnWith(t, t.TempDir(), env, "merge", place+"/*", "--bundle", dir).wait()
+	run := readRun(t, dir)
+	if run == nil {
+		t.Fatalf("exit %d\n%s", merged.code, merged.err)
+	}
+	reasons := run.Verdict.Texts()
+	if run.Total.Done != 600 || len(run.Parts) != 2 || run.Parts[0].Missing+run.Parts[1].Missing != 0 {
+		t.Errorf("%d operations of 600, parts %+v, %q", run.Total.Done, run.Parts, reasons)
+	}
+	if text := fmt.Sprint(reasons); !run.Complete || strings.Contains(text, "killed") || strings.Contains(text, "missing") {
+		t.Errorf("complete %v, reasons %s", run.Complete, text)
 	}
 }
 

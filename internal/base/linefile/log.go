@@ -39,6 +39,9 @@ func (l *Log) Room(n int) bool { return len(l.waiting)+n <= l.bound }
 // Waiting returns the number of bytes that wait to be written.
 func (l *Log) Waiting() int { return len(l.waiting) }
 
+// Rest returns the lines that the disk has not taken. They are valid until the log is used again, and after Close.
+func (l *Log) Rest() []byte { return l.waiting }
+
 // Add adds a line including its newline; the next Flush writes it. The caller must have checked Room.
 func (l *Log) Add(line []byte) { l.waiting = append(l.waiting, line...) }
 

@@ -64,6 +64,14 @@ func newFleet(t *testing.T, codec bool, address string, cfg engine.FleetConfig, 
 	}
 	o.class = map[uint64]protocol.Class{}
 	w.Done = o.done
+	return newFleetOf(t, codec, w, address, cfg)
+}
+
+// newFleetOf returns a fleet of either tier that sends a workload of one operation to an address.
+func newFleetOf(t *testing.T, codec bool, w *workload.Workload, address string, cfg engine.FleetConfig) (
+	fleet engine.Fleet, _ engine.FleetConfig) {
+	t.Helper()
+	var err error
 	if cfg.Driver == nil {
 		cfg.Driver = echo.Driver{}
 	}
@@ -76,7 +84,6 @@ func newFleet(t *testing.T, codec bool, address string, cfg engine.FleetConfig, 
 	if cfg.OperationTimeout == 0 {
 		cfg.OperationTimeout = 20 * time.Second
 	}
-	var fleet engine.Fleet
 	if codec {
 		fleet, err = loop.NewFleet(cfg, cfg.Driver.(protocol.CodecDriver))
 	} else {

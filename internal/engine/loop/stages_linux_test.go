@@ -12,6 +12,7 @@ import (
 	"brunt/internal/engine/loop"
 	"brunt/internal/load/schedule"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/echo"
 )
@@ -168,6 +169,40 @@ func TestOpenSendsEachArrivalOnceInOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A wait for arrivals that is longer than the gap between them leaves time for answers: the second step of an operation
+// doesn't wait until no session is free.
+func TestSpinningLeavesTimeForAnswers(t *testing.T) {
+	onBothTiers(t, func(t *testing.T, codec bool) {
+		const sessions, rate, n = 256, 500, 512
+		var x indices
+		p := single()
+		p.Operations[0].Steps = append(p.Operations[0].Steps, call())
+		w, err := workload.Compile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fleet, cfg := newFleetOf(t, codec, w, listen(t, echo.Config{Answer: x.add}).Address(),
+			engine.FleetConfig{Sessions: sessions, Spin: 10 * time.Millisecond})
+		if err := fleet.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if all := runOpen(t, fleet, cfg, rate, n*time.Second/rate); all.OK() != n {
+			t.Fatalf("%d of %d succeeded", all.OK(), n)
+		}
+		seen, second, turns := map[int64]bool{}, false, 0 // how often a second step follows a first one
+		for _, i := range x.inOrder() {
+			if seen[i] && !second {
+				turns++
+			}
+			second, seen[i] = seen[i], true
+		}
+		// Otherwise, all sessions send their first steps, and then all their second ones.
+		if turns <= 4*n/sessions {
+			t.Errorf("second steps followed first ones only %d times", turns)
+		}
+	})
 }
 
 func TestOpenOnOneMachineOfThree(t *testing.T) {

@@ -220,11 +220,15 @@ func TestRateOfTheAccount(t *testing.T) {
 func TestShortStallsOfTheGenerator(t *testing.T) {
 	h := &history{ratePerS: 1000, endNs: 20 * sec, down: []stretch{{10_100 * ms, 10_450 * ms}}}
 	for name, row := range map[string]struct {
-		heldNs int64
-		want   bool
-	}{"none": {0, false}, "a short one": {40 * ms, false}, "one stop as long as the outage": {350 * ms, true}} {
+		heldNs, deadlineNs int64
+		want               bool
+	}{"none": {0, deadline, false}, "a short one": {40 * ms, deadline, false},
+		"one stop as long as the outage":         {350 * ms, deadline, true},
+		"half of the outage, in a long deadline": {200 * ms, sec, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			run := newRun()
+			run.Failover.DeadlineNs = row.deadlineNs
 			taker := NewTaker(run)
 			intervals(t, h.samples(), h.endNs, nil, func(iv *measure.Interval) error {
 				if iv.StartNs == 10*sec {

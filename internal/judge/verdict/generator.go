@@ -115,13 +115,13 @@ func (j *judge) invalid() (out []message.Message) {
 		j.parts())
 }
 
-// missingLimit is the share of the arrivals that may be missing because workers were lost. Chosen as givenUpLimit:
-// to a result it is the same why arrivals are missing.
+// missingLimit is the share of the arrivals that may be missing because workers were lost or intervals of parts are
+// missing, all of them taken together. Chosen as givenUpLimit: to a result it is the same why arrivals are missing.
 const missingLimit = givenUpLimit
 
-// workers returns a reason for each worker that was lost with more than missingLimit of the load, and one for each kind
-// of reason for which workers' own results are invalid: sums over all workers hide a single worker that was the
-// bottleneck.
+// workers returns a reason for each worker that was lost, if more than missingLimit of the load is missing, and one for
+// each kind of reason for which workers' own results are invalid: sums over all workers hide a single worker that was
+// the bottleneck.
 func (j *judge) workers() (out []message.Message) {
 	out = lost(j.run, float64(j.all.Arrivals()))
 	var kinds []string // ids of reasons, in the order of the workers that have them first
@@ -169,10 +169,12 @@ func limitedBy(parts []*record.Part) message.Message {
 // LostShares reports whether workers were lost with more of the load than a result may lack.
 func LostShares(run *record.Run) bool { return len(lost(run, float64(run.Total.Arrivals()))) > 0 }
 
-// lost returns a reason for each worker that was lost with more than missingLimit of the load, and one if all were:
-// nobody knows then how much is missing. arrivals is the number of recorded arrivals.
+// lost returns a reason for each worker that was lost with a part of the load, if more than missingLimit of it is
+// missing in all, and one if all workers were lost: nobody knows then how much is missing. arrivals is the number of
+// recorded arrivals.
 func lost(run *record.Run, arrivals float64) (out []message.Message) {
 	gone, all := 0, 0
+	lacks := lacking(run)
 	for i := range run.Parts {
 		w := run.Parts[i].Worker
 		if w == nil {
@@ -182,7 +184,8 @@ func lost(run *record.Run, arrivals float64) (out []message.Message) {
 			continue
 		}
 		gone++
-		if missing, share := missingOf(run, w, arrivals); share > missingLimit {
+		missing, share := lacks.of(w, arrivals)
+		if share > 0 && lacks.tooMuch(arrivals) {
 			out = append(out, message.New("verdict.worker-lost", lostArgs(w, missing, share)...))
 		}
 	}
@@ -196,18 +199,21 @@ func lost(run *record.Run, arrivals float64) (out []message.Message) {
 // the rate was then offered in full for nine tenths of the load.
 const togetherLimit = 0.9
 
-// parts returns a reason for each part whose intervals lack more than missingLimit of the load, and one if parts
-// without a coordinator ran at different times: the sum of their rates was then never offered to the server.
+// parts returns a reason for each part whose intervals lack some of the load, if more than missingLimit of it is
+// missing in all, and one if parts without a coordinator ran at different times: the sum of their rates was then never
+// offered to the server.
 func (j *judge) parts() (out []message.Message) {
 	arrivals := float64(j.all.Arrivals())
 	var begin, end time.Time
 	var longest int64
 	alone := 0
+	lacks := lacking(j.run)
 	for i := range j.run.Parts {
 		p := &j.run.Parts[i]
-		if missing := float64(p.Missing); p.Missing > 0 && missing > missingLimit*(arrivals+missing) {
+		if p.Missing > 0 && lacks.tooMuch(arrivals) {
 			out = append(out, message.New("verdict.part-short", message.Count("part", i+1),
-				message.Count("missing", p.Missing), message.Part("share", missing, arrivals+missing)))
+				message.Count("missing", p.Missing),
+				message.Share("share", shareOf(p.Missing, arrivals+float64(lacks.operations)))))
 		}
 		if p.Worker != nil || p.DurationNs == 0 {
 			continue
@@ -227,24 +233,59 @@ func (j *judge) parts() (out []message.Message) {
 	return out
 }
 
-// missingOf returns what the record lacks of a lost worker's share, and the share of the whole load that this is:
-// operations or, if that is the larger share, iterations of a k6 script. arrivals is the number of recorded arrivals.
-func missingOf(run *record.Run, w *record.Worker, arrivals float64) (missing message.Message, share float64) {
-	of := func(missing uint64, there float64) float64 {
-		return float64(missing) / max(there+float64(missing), 1)
+// lack is what a record lacks of its load: the shares of lost workers, and intervals of parts.
+type lack struct {
+	operations, iterations uint64  // missing
+	iterated               float64 // iterations of a k6 script that aren't missing
+}
+
+func lacking(run *record.Run) (l lack) {
+	for i := range run.Parts {
+		p := &run.Parts[i]
+		l.operations += p.Missing
+		if w := p.Worker; w != nil && w.LostNs > 0 {
+			l.operations += w.Missing
+			l.iterations += w.MissingIterations
+		}
 	}
-	missing, share = message.New("missing.operations", message.Count("n", w.Missing)), of(w.Missing, arrivals)
-	if n := run.Iterations; n != nil && w.MissingIterations > 0 {
-		if iterations := of(w.MissingIterations, float64(n.Done+n.Dropped)); iterations >= share {
+	if n := run.Iterations; n != nil {
+		l.iterated = float64(n.Done + n.Dropped)
+	} else {
+		l.iterations = 0
+	}
+	return l
+}
+
+// tooMuch reports whether more is missing than a result may lack. arrivals is the number of recorded arrivals.
+func (l *lack) tooMuch(arrivals float64) bool {
+	return max(shareOf(l.operations, arrivals+float64(l.operations)),
+		shareOf(l.iterations, l.iterated+float64(l.iterations))) > missingLimit
+}
+
+// of returns what the record lacks of a lost worker's share, and the share of the whole load that this is: operations
+// or, if that is the larger share, iterations of a k6 script. arrivals is the number of recorded arrivals.
+func (l *lack) of(w *record.Worker, arrivals float64) (missing message.Message, share float64) {
+	missing, share = message.New("missing.operations", message.Count("n", w.Missing)),
+		shareOf(w.Missing, arrivals+float64(l.operations))
+	if l.iterations > 0 && w.MissingIterations > 0 {
+		if iterations := shareOf(w.MissingIterations, l.iterated+float64(l.iterations)); iterations >= share {
 			return message.New("missing.iterations", message.Count("n", w.MissingIterations)), iterations
 		}
 	}
 	return missing, share
 }
 
+// shareOf returns part ÷ whole; 0 if whole is 0.
+func shareOf(part uint64, whole float64) float64 { return float64(part) / max(whole, 1) }
+
 // lostArgs returns the arguments of the message about a lost worker.
 func lostArgs(w *record.Worker, missing message.Message, share float64) []message.Arg {
+	var why message.Message // unknown in records of earlier versions
+	if !w.Lost.IsZero() {
+		why = message.New("lost.why", message.Nested("why", w.Lost))
+	}
 	return []message.Arg{
+		message.Nested("why", why),
 		message.Text("worker", w.Name), message.Span("at", time.Duration(w.LostNs).Round(100*time.Millisecond)),
 		message.Nested("missing", missing), message.Share("share", share),
 	}

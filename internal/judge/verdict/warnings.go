@@ -117,9 +117,10 @@ func assessEnd(run *record.Run) (out []record.Warning) {
 	if run.Interrupted {
 		out = append(out, record.NewWarning(WarnInterrupted, message.Span("at", time.Duration(run.DurationNs))))
 	}
+	lacks := lacking(run)
 	for i := range run.Parts {
 		if w := run.Parts[i].Worker; w != nil && w.LostNs > 0 {
-			missing, share := missingOf(run, w, float64(run.Total.Arrivals()))
+			missing, share := lacks.of(w, float64(run.Total.Arrivals()))
 			out = append(out, record.NewWarning(WarnWorkerLost, lostArgs(w, missing, share)...))
 		}
 	}

@@ -95,3 +95,52 @@ func TestWorkersJudgeTheSum(t *testing.T) {
 		})
 	}
 }
+
+// What several workers and parts lack is judged together, and each lost worker is named with the reason.
+func TestSeveralLostWorkers(t *testing.T) {
+	t.Parallel()
+	lost := func(name string, why message.Message) record.Part {
+		return record.Part{Worker: &record.Worker{Name: name, LostNs: int64(3 * time.Second), Missing: 70, Lost: why}}
+	}
+	ended := lost("2 (beta)", message.New("lost.ended", message.Text("how", "signal: killed")))
+	silent := lost("3 (gamma)", message.New("lost.silent", message.Span("for", 2500*time.Millisecond)))
+	const (
+		endedIs  = "worker 2 (beta) was lost 3 s into the load (its process ended: signal: killed): the record lacks about 70 "
+		silentIs = "worker 3 (gamma) was lost 3 s into the load (nothing was heard of it for 2.5 s): the record lacks about 70 "
+		shortIs  = "70 operations were counted by part 2, and missing from its intervals: 0.58 % of the load"
+	)
+	for name, row := range map[string]struct {
+		parts   []record.Part
+		reasons []string // their beginnings
+		warned  int
+	}{
+		"one":                        {[]record.Part{ended}, nil, 1}, // 70 of 12 070
+		"two":                        {[]record.Part{ended, silent}, []string{endedIs, silentIs}, 2},
+		"one, and a part that lacks": {[]record.Part{{Missing: 70}, silent}, []string{silentIs, shortIs}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, load := healthyLoad()
+			run.Parts = append([]record.Part{{Worker: &record.Worker{Name: "1 (alpha)"}}}, row.parts...)
+			Judge(run, load)
+			reasons := message.Strings(units.English, run.Verdict.Reasons)
+			if invalid := row.reasons != nil; (run.Verdict.Result == Invalid) != invalid ||
+				invalid && len(reasons) != len(row.reasons) {
+				t.Fatalf("%s: %q, want %q", run.Verdict.Result, reasons, row.reasons)
+			}
+			for i, want := range row.reasons {
+				if !strings.HasPrefix(reasons[i], want) {
+					t.Errorf("reason %q, want %q", reasons[i], want)
+				}
+			}
+			warned := 0
+			for i := range run.Warnings {
+				if run.Warnings[i].ID == WarnWorkerLost {
+					warned++
+				}
+			}
+			if warned != row.warned {
+				t.Errorf("%d warnings, want %d", warned, row.warned)
+			}
+		})
+	}
+}

@@ -63,7 +63,7 @@ func newPoint(iv *measure.Interval, l *ladders, all *measure.Histogram) *point {
 			all.Merge(o.Response)
 		}
 	}
-	p.slow.sumNs = all.Mean() * float64(all.Count())
+	p.slow.sumNs = all.Sum()
 	p.slow.milli, p.slow.micro, p.slow.nano = l.milli.cut(all), l.micro.cut(all), l.nano.cut(all)
 	for i := range iv.Addresses {
 		a := &iv.Addresses[i]
@@ -201,7 +201,7 @@ func (l *ladders) compact(h *measure.Histogram) (d distribution) {
 	if h == nil || h.Count() == 0 {
 		return d
 	}
-	d.count, d.sumNs, d.minNs, d.maxNs = h.Count(), h.Mean()*float64(h.Count()), h.Min(), h.Max()
+	d.count, d.sumNs, d.minNs, d.maxNs = h.Count(), h.Sum(), h.Min(), h.Max()
 	var ranks [5]uint64 // with the definition of measure.Histogram.Quantile
 	for i, q := range pointQuantiles() {
 		ranks[i] = max(1, uint64(math.Ceil(math.Nextafter(q, 0)*float64(d.count))))

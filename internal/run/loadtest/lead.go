@@ -622,7 +622,8 @@ func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error)
 		if part.Run.Worker == nil {
 			part.Run.Worker = &record.Worker{Name: h.Name}
 		}
-		part.Run.Worker.LostNs, part.Run.Worker.GivenNs = max(h.LostNs, 1), h.GivenNs
+		w := part.Run.Worker
+		w.LostNs, w.GivenNs, w.Lost = max(h.LostNs, 1), h.GivenNs, h.Why
 	}
 	for i, h := range home {
 		if h.Lost && d.l.Script != nil {

@@ -42,6 +42,8 @@ type Test struct {
 	Next       engine.Next                          // chooses the next phases; nil means those of the plan
 	Ending     func(end func())                     // is given what ends the load as one interrupt does; may be nil
 	Beyond     []string                             // what the command does that no plan describes
+
+	unwritten map[string][]byte // see kept
 }
 
 // Process describes this process for the record.
@@ -98,7 +100,7 @@ func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
 		}
 		return err
 	}
-	err = errors.Join(err, v.Result(run, dir), store.bundle(hard, dir, nameFor(dir, run), out.Err))
+	err = errors.Join(err, v.Result(run, dir), store.bundle(hard, kept{dir, l.unwritten}, nameFor(dir, run), out.Err))
 	if v.Exit != nil {
 		return errors.Join(v.Exit(run), err)
 	}
@@ -154,7 +156,9 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 	f.live.finish(r.Record, r.Workload)
 	out.warnLostLines(r.Record)
 	r.Record.Health.CeilingPerS = selftest.CeilingFor(r.Record)
-	return r, errors.Join(r.Finish(), r.Close(), f.page.finish(r.Record, r.Dir, o.Recording.Plan))
+	err = r.Finish()
+	l.unwritten = r.Unwritten()
+	return r, errors.Join(err, r.Close(), f.page.finish(r.Record, r.Dir, o.Recording.Plan))
 }
 
 // controlled passes v's Control the functions that end the load. It returns the channel that takes hard's place.

@@ -22,6 +22,12 @@ type upload struct {
 	store *s3.Store
 }
 
+// kept is a bundle, with the contents of files that a full disk has not taken.
+type kept struct {
+	dir       string // "" for none
+	unwritten map[string][]byte
+}
+
 // openUpload checks the address of an object store and finds its credentials. It returns nil for "". It sends nothing.
 func openUpload(address string) (*upload, error) {
 	if address == "" {
@@ -40,14 +46,15 @@ func openUpload(address string) (*upload, error) {
 
 // bundle uploads a bundle under a name, and prints its address. If that fails, the local bundle is kept, and the error
 // says how to try again. hard ends the attempt. It does nothing if u is nil or there is no bundle.
-func (u *upload) bundle(hard <-chan struct{}, dir, name string, stderr io.Writer) error {
+func (u *upload) bundle(hard <-chan struct{}, b kept, name string, stderr io.Writer) error {
+	dir := b.dir
 	if u == nil || dir == "" {
 		return nil
 	}
 	ctx, cancel := protocol.Until(context.Background(), hard)
 	defer cancel()
 	to := u.place.In(name)
-	if err := u.store.PutFolder(ctx, to, dir, record.RunFile); err != nil {
+	if err := u.store.PutFolder(ctx, to, dir, record.RunFile, b.unwritten); err != nil {
 		return fmt.Errorf("the bundle is not uploaded: %w; it stays in %s; to try again: aws s3 cp --recursive %s %s", err, dir,
 			dir, to)
 	}

@@ -91,9 +91,14 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 	if w.Job.Fill != nil {
 		return fillShare(led, w)
 	}
-	dir, err := share(led, either(hard, w.Hard()), w, version)
+	b, err := share(led, either(hard, w.Hard()), w, version)
+	name := fmt.Sprintf("%s-worker-%d", ticket.Run, ticket.Worker+1)
 	if err != nil {
-		return o.failed(ctx, w, err)
+		told, err := o.failed(ctx, w, err)
+		if !told {
+			err = errors.Join(err, store.bundle(hard, b, name, stderr))
+		}
+		return err
 	}
 	home, cancel := protocol.Until(context.WithoutCancel(ctx), hard)
 	defer cancel()
@@ -102,35 +107,36 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 		home, done = context.WithTimeout(home, homePatience)
 		defer done()
 	}
-	err = w.Finish(home, dir)
+	err = w.Finish(home, b.dir)
 	switch {
 	case errors.Is(err, scale.ErrLeft):
 		return exitcode.With(exitcode.Interrupted, nil)
 	case err != nil && store != nil:
 		fmt.Fprintf(stderr, "brunt: %v\n", err)
-		return store.bundle(hard, dir, fmt.Sprintf("%s-worker-%d", ticket.Run, ticket.Worker+1), stderr)
+		return store.bundle(hard, b, name, stderr)
 	}
 	return err
 }
 
-// failed tells the coordinator why a worker gives up, and returns the error for the process.
-func (o *Worker) failed(ctx context.Context, w *scale.Worker, err error) error {
+// failed tells the coordinator why a worker gives up, and returns the error for the process. told is false if the
+// coordinator doesn't answer.
+func (o *Worker) failed(ctx context.Context, w *scale.Worker, err error) (told bool, _ error) {
 	if errors.Is(err, scale.ErrCalledOff) {
 		if o.Ticket == "" { // the coordinator started this process, and says why it ends it
 			err = nil
 		}
-		return exitcode.With(exitcode.Interrupted, err)
+		return true, exitcode.With(exitcode.Interrupted, err)
 	}
 	if _, ok := errors.AsType[*scale.Error](err); ok {
-		return workerError(err)
+		return true, workerError(err)
 	}
 	err = workerError(Failure(ctx, err))
 	code := exitcode.Of(err)
-	w.Fail(err, code)
+	told = w.Fail(err, code)
 	if o.Ticket == "" { // the coordinator started this process, and prints the reason
 		err = nil
 	}
-	return exitcode.With(code, err)
+	return told, exitcode.With(code, err)
 }
 
 // workerError adds the exit code to an error of the coordinator.
@@ -154,16 +160,16 @@ func either(a, b <-chan struct{}) <-chan struct{} {
 	return c
 }
 
-// share sends a worker's share of the load and returns the folder of its record.
-func share(ctx context.Context, hard <-chan struct{}, w *scale.Worker, version string) (dir string, err error) {
+// share sends a worker's share of the load and returns its record, also with an error if the load was sent.
+func share(ctx context.Context, hard <-chan struct{}, w *scale.Worker, version string) (b kept, err error) {
 	job := &w.Job
 	p, err := planOf(job)
 	if err != nil {
-		return "", exitcode.Usage(err)
+		return b, exitcode.Usage(err)
 	}
 	k := w.Number()
 	if err := plan.Share(p, k, job.Workers); err != nil {
-		return "", exitcode.Usage(err)
+		return b, exitcode.Usage(err)
 	}
 	of := &record.Worker{Name: w.Name(), ClockOffsetNs: w.Offset.Ns, ClockUncertaintyNs: w.Offset.UncertaintyNs}
 	o := runner.Options{
@@ -183,24 +189,24 @@ func share(ctx context.Context, hard <-chan struct{}, w *scale.Worker, version s
 	}
 	r, err := runner.Open(ctx, p, o)
 	if err != nil {
-		return "", err
+		return b, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if err := r.SetUp(ctx); err != nil {
-		return "", err
+		return b, err
 	}
 	var next engine.Next
 	if job.Asks {
 		next = askCoordinator(ctx, w)
 	}
 	if err := r.Drive(ctx, hard, next); err != nil {
-		return "", err
+		return b, err
 	}
 	r.Record.Health.CeilingPerS = selftest.CeilingFor(r.Record)
 	if err := r.Finish(); err != nil && !(w.Holds() && complete(r.Dir)) {
-		return "", err
+		return kept{r.Dir, r.Unwritten()}, err
 	}
-	return r.Dir, nil
+	return kept{r.Dir, r.Unwritten()}, nil
 }
 
 // complete reports whether the run.json of a bundle was written at the end of its run.

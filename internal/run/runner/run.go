@@ -362,6 +362,10 @@ func (r *Runner) Finish() error {
 	return nil
 }
 
+// Unwritten returns the contents of the record's files that a full disk has not taken; see record.Bundle. It must be
+// called after Finish.
+func (r *Runner) Unwritten() map[string][]byte { return r.bundle.Unwritten() }
+
 // Tally returns the sums of all that was measured. It must be called after Drive.
 func (r *Runner) Tally() *measure.Tally { return r.collector.Tally() }
 

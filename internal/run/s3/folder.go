@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -13,8 +14,9 @@ import (
 )
 
 // PutFolder uploads the files of the folder dir below a place. The file named last, if it exists, is uploaded last, so
-// that its presence shows that the folder is complete.
-func (s *Store) PutFolder(ctx context.Context, p Place, dir, last string) error {
+// that its presence shows that the folder is complete. changed has, by their names, the contents of files that are
+// uploaded instead of what is in the folder.
+func (s *Store) PutFolder(ctx context.Context, p Place, dir, last string, changed map[string][]byte) error {
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -31,6 +33,12 @@ func (s *Store) PutFolder(ctx context.Context, p Place, dir, last string) error 
 		names = append(slices.Delete(names, i, i+1), last)
 	}
 	for _, name := range names {
+		if text, ok := changed[name]; ok {
+			if err := s.Put(ctx, p.In(name), bytes.NewReader(text), int64(len(text))); err != nil {
+				return fmt.Errorf("%s: %w", p.In(name), err)
+			}
+			continue
+		}
 		if err := s.putFile(ctx, p.In(name), filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			return fmt.Errorf("%s: %w", p.In(name), err)
 		}

@@ -172,7 +172,7 @@ func TestFoldersComeBack(t *testing.T) {
 		}
 		return base.RoundTrip(r)
 	})
-	if err := s.PutFolder(ctx, p.In("one"), from, "run.json"); err != nil {
+	if err := s.PutFolder(ctx, p.In("one"), from, "run.json", nil); err != nil {
 		t.Fatal(err)
 	}
 	if last := order[len(order)-1]; !strings.HasSuffix(last, "/run.json") {

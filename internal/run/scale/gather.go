@@ -45,17 +45,16 @@ func (c *Coordinator) Gather(ctx context.Context) error {
 func (c *Coordinator) gather(ctx context.Context, state State, verb string) error {
 	timed, cancel := context.WithTimeout(ctx, c.o.Patience)
 	defer cancel()
-	var failed *member
+	var failed []*member
 	err := c.wait(timed, func() bool {
 		all := true
 		for _, m := range c.members {
 			if m.problem != nil || m.gone != "" {
-				failed = m
-				return true
+				failed = append(failed, m)
 			}
 			all = all && (m.state == state || state == Joined && m.state == Ready)
 		}
-		return all
+		return all || len(failed) > 0
 	})
 	why := ""
 	if err != nil && ctx.Err() == nil && c.o.Waiting != nil {
@@ -65,11 +64,8 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case failed != nil && failed.problem != nil:
-		return &Error{Code: failed.problem.Code, Text: fmt.Sprintf("worker %s: %s", failed.name(), failed.problem.Text)}
-	case failed != nil:
-		return &Error{Code: exitcode.Unreachable, Text: fmt.Sprintf("worker %s ended before the load: %s",
-			failed.name(), failed.gone)}
+	case len(failed) > 0:
+		return failures(failed)
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -84,6 +80,36 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 	return &Error{Code: exitcode.Unreachable, Missing: true, Text: fmt.Sprintf(
 		"%d of %d workers didn't %s within %s: %s; %s, or give more time with --join-timeout",
 		len(missing), len(c.members), verb, c.o.Patience, strings.Join(missing, ", "), why)}
+}
+
+// failures returns an *Error that names workers that have failed before the load, each with its reason. Workers with one
+// reason are named together.
+func failures(failed []*member) error {
+	e := &Error{Code: exitcode.Unreachable}
+	if p := failed[0].problem; p != nil {
+		e.Code = p.Code
+	}
+	var reasons []string
+	names := map[string][]string{}
+	for _, m := range failed {
+		why := " ended before the load: " + m.gone
+		if m.problem != nil {
+			why = ": " + m.problem.Text
+		}
+		if names[why] == nil {
+			reasons = append(reasons, why)
+		}
+		names[why] = append(names[why], m.name())
+	}
+	for i, why := range reasons {
+		noun := "worker "
+		if len(names[why]) > 1 {
+			noun = "workers "
+		}
+		reasons[i] = noun + strings.Join(names[why], ", ") + why
+	}
+	e.Text = strings.Join(reasons, "; ")
+	return e
 }
 
 // Limits of a worker's clock: its offset from the coordinator's, and the uncertainty of that offset.

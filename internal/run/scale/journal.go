@@ -38,11 +38,12 @@ type beginning struct {
 
 // event is one of the following lines of a journal.
 type event struct {
-	Lost  *int           `json:"lost,omitempty"` // number of a worker, from 0
-	AtNs  int64          `json:"at_ns,omitempty"`
-	Back  *int           `json:"back,omitempty"`
-	Ended *int           `json:"ended,omitempty"` // its bundle is complete
-	Loss  *schedule.Loss `json:"loss,omitempty"`
+	Lost  *int            `json:"lost,omitempty"` // number of a worker, from 0
+	AtNs  int64           `json:"at_ns,omitempty"`
+	Why   message.Message `json:"why,omitzero"` // it was lost
+	Back  *int            `json:"back,omitempty"`
+	Ended *int            `json:"ended,omitempty"` // its bundle is complete
+	Loss  *schedule.Loss  `json:"loss,omitempty"`
 
 	Grant *schedule.GrantEvent `json:"grant,omitempty"` // operations of a closed stage that were given to a worker
 	Fault *record.Fault        `json:"fault,omitempty"` // a fault whose state has changed
@@ -245,7 +246,7 @@ func (c *Coordinator) replay(lines [][]byte) error {
 			return fmt.Errorf("%s: line %d: %w", c.o.Journal, i+2, err)
 		}
 		if m := member(e.Lost); m != nil {
-			m.lost, m.lostNs = true, e.AtNs
+			m.lost, m.lostNs, m.why = true, e.AtNs, e.Why
 			m.inbox.close()
 		}
 		if m := member(e.Back); m != nil {

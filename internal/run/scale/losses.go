@@ -2,7 +2,6 @@ package scale
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"brunt/internal/load/schedule"
@@ -22,7 +21,7 @@ func (c *Coordinator) Exited(worker int, how string) {
 	m := c.members[worker]
 	m.gone = cmp.Or(how, "it has ended")
 	if c.startNs > 0 && m.state != Ended && !m.lost {
-		c.lose(m, "its process ended: "+how)
+		c.lose(m, message.New("lost.ended", message.Text("how", how)))
 	}
 	c.cond.Broadcast()
 }
@@ -57,7 +56,7 @@ func (c *Coordinator) watch() {
 			}
 			begun := m.state == Running || m.state == Sent || m.state == Ready && c.beginsBefore(now)
 			if begun && !m.lost && now.Sub(m.seen) > c.silence() {
-				c.lose(m, fmt.Sprintf("nothing was heard of it for %s", now.Sub(m.seen).Round(100*time.Millisecond)))
+				c.lose(m, message.New("lost.silent", message.Span("for", now.Sub(m.seen).Round(100*time.Millisecond))))
 			}
 		}
 		c.mu.Unlock()
@@ -72,12 +71,12 @@ func (c *Coordinator) beginsBefore(now time.Time) bool {
 }
 
 // lose marks a worker as lost and applies the policy for lost workers. The worker may come back. c.mu must be held.
-func (c *Coordinator) lose(m *member, why string) {
-	m.lost, m.lostNs = true, c.clock.Now()
+func (c *Coordinator) lose(m *member, why message.Message) {
+	m.lost, m.lostNs, m.why = true, c.clock.Now(), why
 	m.inbox.close()
 	c.tell("worker %s is lost %s into the load: %s", m.name(),
 		time.Duration(m.lostNs-c.startNs).Round(100*time.Millisecond), why)
-	c.journal.note(&event{Lost: &m.number, AtNs: m.lostNs})
+	c.journal.note(&event{Lost: &m.number, AtNs: m.lostNs, Why: why})
 	switch c.o.OnLost {
 	case Abort:
 		c.halt(false, message.New("stop.worker-lost", message.Text("worker", m.name())))

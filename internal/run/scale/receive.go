@@ -1,6 +1,7 @@
 package scale
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 // WaitSent waits until all workers that aren't lost have ended their load, or ctx ends; then it returns ctx's error.
@@ -74,6 +76,7 @@ type Part struct {
 	Lost   bool
 	Filled json.RawMessage // with Job.Fill: what the worker has filled; nil if it fills nothing
 	LostNs int64           // when it was lost, since the start of the load
+	Why    message.Message // why it was lost
 	// GivenNs is the time, since the start of the load, from which other workers had the share of a lost worker; 0 if
 	// none had.
 	GivenNs int64
@@ -114,7 +117,10 @@ func (c *Coordinator) Receive(ctx context.Context, grace time.Duration) []Part {
 		p := Part{Name: m.name(), Dir: c.folder(m.number), Spool: m.hello.Dir, Lost: m.state != Ended || m.given,
 			Filled: m.filled}
 		if p.Lost {
-			p.LostNs = m.lostNs - c.startNs
+			p.LostNs = cmp.Or(m.lostNs, c.clock.Now()) - c.startNs
+			if p.Why = m.why; p.Why.IsZero() {
+				p.Why = message.New("lost.no-bundle")
+			}
 		}
 		for _, l := range c.losses {
 			if l.Machine == uint64(m.number) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brunt/internal/load/schedule"
+	"brunt/internal/render/message"
 )
 
 // killed returns a coordinator with workers that has begun a load, and whose process was killed. Its journal remains.
@@ -127,6 +128,9 @@ func TestResumeKnowsWhatHappened(t *testing.T) {
 	if err != nil || len(a.Losses) != 1 || a.Losses[0].Machine != 2 || len(a.Losses[0].Receivers) != 2 || a.Stop {
 		t.Errorf("answer %+v, %v", a, err)
 	}
+	if why := c.members[2].why.String(); why != "its process ended: signal: killed" {
+		t.Errorf("worker 3 was lost because %q", why)
+	}
 	if c.state(1) != Ended {
 		t.Errorf("worker 2 is %s", c.state(1))
 	}
@@ -177,7 +181,7 @@ func TestSharesOfLostWorkers(t *testing.T) {
 		t.Errorf("a worker that is heard may send for %s", left)
 	}
 	c.mu.Lock()
-	c.lose(c.members[1], "nothing was heard of it")
+	c.lose(c.members[1], message.Literal("nothing was heard of it"))
 	c.mu.Unlock()
 	c.Exited(2, "signal: killed")
 	want := []schedule.Loss{

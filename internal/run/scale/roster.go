@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 // roster is what the coordinator knows of the workers, and how its goroutines and the workers' requests wait until that
@@ -30,11 +31,12 @@ type member struct {
 	seen    time.Time
 	joining int // requests of its process that wait for its job
 	lost    bool
-	lostNs  int64  // when it was lost, by the coordinator's clock
-	given   bool   // its share was given to other workers
-	stopped bool   // it came back after its share was given away
-	untilNs int64  // the time until which it may send; see Answer
-	gone    string // how its process ended; "" if that isn't known
+	lostNs  int64           // when it was lost, by the coordinator's clock
+	why     message.Message // why it was lost
+	given   bool            // its share was given to other workers
+	stopped bool            // it came back after its share was given away
+	untilNs int64           // the time until which it may send; see Answer
+	gone    string          // how its process ended; "" if that isn't known
 	problem *refusal
 
 	rules  []record.AbortRule // see Report

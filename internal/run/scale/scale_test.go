@@ -428,6 +428,17 @@ func TestMissingWorkersAreNamed(t *testing.T) {
 	refusedWith(t, <-come, exitcode.Unreachable, "called the run off")
 }
 
+// Workers that fail before the load are all named, each with its reason.
+func TestFailedWorkersAreNamed(t *testing.T) {
+	c, _ := coordinator(t, "run", 4, time.Minute)
+	c.mu.Lock()
+	c.members[0].problem, c.members[3].problem = &refusal{"its disk is full", 1}, &refusal{"its disk is full", 1}
+	c.members[2].gone, c.members[2].host = "signal: killed", "beta"
+	c.mu.Unlock()
+	refusedWith(t, c.Gather(t.Context()), 1,
+		"workers 1, 4: its disk is full; worker 3 (beta) ended before the load: signal: killed")
+}
+
 func (c *Coordinator) state(k int) State {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,6 +21,7 @@ import (
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 // receive decodes a message.
@@ -204,7 +205,7 @@ func (d desk) hear(ctx context.Context, m *member, said *Report) (*Answer, *refu
 	if said.State == Failed && m.problem == nil {
 		m.problem = &refusal{said.Error, said.Code}
 		if d.startNs > 0 && !m.lost {
-			d.lose(m, said.Error)
+			d.lose(m, message.Literal(said.Error))
 			m.gone = said.Error
 		}
 	}

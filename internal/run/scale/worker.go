@@ -234,17 +234,31 @@ func (w *Worker) Await(ctx context.Context) (lateNs int64, err error) {
 			at := w.At(answer.StartNs)
 			w.Lead = time.Until(at)
 			if err := sleepUntil(ctx, at); err != nil {
-				return 0, err
+				return 0, w.endedBy(err)
 			}
 			w.talk.enter(Running)
 			return int64(time.Since(at)), nil
 		}
 		select {
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return 0, w.endedBy(ctx.Err())
 		case <-changed:
 		case <-time.After(time.Second):
 		}
+	}
+}
+
+// endedBy returns why a worker ends before its load: because of the coordinator, if that has ended its context, and
+// otherwise err.
+func (w *Worker) endedBy(err error) error {
+	if _, _, _, refused := w.talk.last(); refused != nil {
+		return refused
+	}
+	select {
+	case <-w.stopped:
+		return ErrCalledOff
+	default:
+		return err
 	}
 }
 
@@ -422,11 +436,11 @@ func (w *Worker) home(ctx context.Context, bundle string) error {
 	return nil
 }
 
-// Fail tells the coordinator why the worker gives up, and the exit code.
-func (w *Worker) Fail(err error, code int) {
+// Fail tells the coordinator why the worker gives up, and the exit code. It returns whether the coordinator knows it.
+func (w *Worker) Fail(err error, code int) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	_ = w.tellFailure(ctx, err, code) // otherwise it notices the end of the process
+	return w.tellFailure(ctx, err, code) == nil // otherwise it notices the end of the process
 }
 
 // tail reads the lines of a growing file.

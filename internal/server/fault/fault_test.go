@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -483,14 +484,32 @@ func TestAFaultThatNeverHeals(t *testing.T) {
 	}
 }
 
+// A fault that can't be done may have been done in part: it is healed, and if that fails too, both are told.
 func TestAFaultThatCantBeDone(t *testing.T) {
-	o, l := options(plan.Fault{Name: "x", Kind: plan.FaultCommand, Command: plan.CommandFault{Inject: "exit 3"}}), &log{}
-	l.join(&o)
-	c := prepared(t, o)
-	c.Begin(context.Background())
-	l.until(t, "a warning", func() bool { return len(l.warnings) > 0 })
-	if faults, warnings := c.End(); len(faults) != 1 || faults[0].Error == "" || warnings[0].ID != "fault-failed" {
-		t.Errorf("%+v %v", faults, warnings)
+	for heal, want := range map[string][]string{
+		"": {"fault-failed"}, "true": {"fault-failed"}, "exit 4": {"fault-failed", "fault-not-healed"},
+	} {
+		t.Run(heal, func(t *testing.T) {
+			t.Parallel()
+			o, l := options(plan.Fault{Name: "x", Kind: plan.FaultCommand, For: time.Hour,
+				Command: plan.CommandFault{Inject: "exit 3", Heal: heal}}), &log{}
+			if heal == "" {
+				o.Plan.Faults[0].For = 0
+			}
+			l.join(&o)
+			c := prepared(t, o)
+			c.Begin(context.Background())
+			l.until(t, "all warnings", func() bool { return len(l.warnings) == len(want) })
+			faults, warnings := c.End()
+			var ids []string
+			for _, w := range warnings {
+				ids = append(ids, w.ID)
+			}
+			if len(faults) != 1 || faults[0].Error == "" || (faults[0].HealedNs > 0) != (heal == "true") ||
+				(faults[0].HealError != "") != (heal == "exit 4") || !slices.Equal(ids, want) {
+				t.Errorf("%+v, %q", faults, ids)
+			}
+		})
 	}
 }
 

@@ -42,33 +42,49 @@ func leadingProcess(t *testing.T, plan string, workers int, more ...string) (cmd
 // A worker that is killed, told to stop, or stands still is named, costs only its own share, and the verdict says so.
 func TestALostWorkerIsNamed(t *testing.T) {
 	t.Parallel()
-	for name, signal := range map[string]syscall.Signal{
-		"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP, "told to stop": syscall.SIGTERM,
+	const killed, silent, left = "its process ended: signal: killed", "nothing was heard of it for ",
+		"the worker's process was told to stop"
+	for name, row := range map[string]struct {
+		signals []syscall.Signal // to the second worker and those after it
+		why     []string
+	}{
+		"killed":          {[]syscall.Signal{syscall.SIGKILL}, []string{killed}},
+		"stopped":         {[]syscall.Signal{syscall.SIGSTOP}, []string{silent}},
+		"told to stop":    {[]syscall.Signal{syscall.SIGTERM}, []string{left}},
+		"killed, stopped": {[]syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}, []string{killed, silent}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 3)
+			last := len(row.signals) + 2 // a worker that isn't lost
+			cmd, dir, output := leadingProcess(t, workerPlan(t, ""), last)
 			pids := shell.WorkersOf(cmd.Process.Pid)
-			if len(pids) != 3 {
+			if len(pids) != last {
 				t.Fatalf("workers %v", pids)
 			}
-			shell.Send(t, pids[1], signal)
-			shell.Until(t, "the worker is called lost", func() bool {
-				return strings.Contains(shell.Said(t, output),
-					"worker 2 (")
-			})
-			before := []int{shell.Received(dir, 1), shell.Received(dir, 3)}
+			for i, signal := range row.signals {
+				shell.Send(t, pids[i+1], signal)
+				shell.Until(t, "the worker is called lost", func() bool {
+					return strings.Contains(shell.Said(t, output), fmt.Sprintf("worker %d (", i+2))
+				})
+			}
+			before := []int{shell.Received(dir, 1), shell.Received(dir, last)}
 			shell.Until(t, "the others go on", func() bool {
-				return shell.Received(dir, 1) > before[0]+2 && shell.Received(dir, 3) > before[1]+2
+				return shell.Received(dir, 1) > before[0]+2 && shell.Received(dir, last) > before[1]+2
 			})
 			shell.Send(t, cmd.Process.Pid, syscall.SIGINT)
 			_ = cmd.Wait()
 			run := shell.WholeRun(t, dir, output)
-			if lost := shell.Lost(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "2 (") {
-				t.Errorf("lost %q", lost)
+			lost, reasons := shell.Lost(run), run.Verdict.Texts()
+			if len(lost) != len(row.signals) || run.Verdict.Result != "invalid" {
+				t.Fatalf("lost %q, verdict %s: %q", lost, run.Verdict.Result, reasons)
 			}
-			if run.Verdict.Result != "invalid" || !strings.Contains(fmt.Sprint(run.Verdict.Reasons), "worker 2 (") {
-				t.Errorf("verdict %+v", run.Verdict)
+			for i, why := range row.why {
+				named := func(reason string) bool {
+					return strings.Contains(reason, fmt.Sprintf("worker %d (", i+2)) && strings.Contains(reason, "("+why)
+				}
+				if !strings.HasPrefix(lost[i], fmt.Sprintf("%d (", i+2)) || !slices.ContainsFunc(reasons, named) {
+					t.Errorf("lost %q, reasons %q: want worker %d because %q", lost, reasons, i+2, why)
+				}
 			}
 			if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 				t.Errorf("exit %d\n%s", code, shell.Said(t, output))

@@ -31,8 +31,11 @@ func TestWorkersOverSSH(t *testing.T) {
 	plan := queuePlan(t)
 	var copied []os.FileInfo
 	for round := range 3 {
-		if round == 2 { // a file that isn't the program is replaced
-			shell.Put(t, filepath.Join(programOf(t, servers[0].Dir)), "#!/bin/sh\nexit 0\n")
+		if round == 2 { // a file that isn't the program, or only its beginning, is replaced
+			shell.Put(t, programOf(t, servers[0].Dir), "#!/bin/sh\nexit 0\n")
+			if err := os.Truncate(programOf(t, servers[1].Dir), 1<<20); err != nil {
+				t.Fatal(err)
+			}
 		}
 		dir := filepath.Join(t.TempDir(), "bundle")
 		out, err := exec.Command("brunt", "run", plan, "--quiet", "--workers", "3", "--on", "ssh", "--hosts", hosts,
@@ -51,7 +54,7 @@ func TestWorkersOverSSH(t *testing.T) {
 			}
 			if round == 0 {
 				copied = append(copied, info)
-			} else if again := round == 2 && i == 0; os.SameFile(copied[i], info) == again {
+			} else if again := round == 2; os.SameFile(copied[i], info) == again {
 				t.Errorf("round %d: host %d got the program again: %v", round, i, !again)
 			}
 		}

@@ -457,3 +457,17 @@ func TestSummaryAtEightyColumns(t *testing.T) {
 		}
 	}
 }
+
+// A step of a kind that this version lacks is an error that names it.
+func TestStepsOfAnUnknownKind(t *testing.T) {
+	j, err := program.OpenJournal(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	c := &Campaign{Program: &Program{Campaign: &campaignfile.Campaign{}}, journal: j}
+	err = c.perform(t.Context(), &Step{Number: 2, Step: campaignfile.Step{Kind: "dance"}}, &Result{})
+	if err == nil || !strings.Contains(err.Error(), `no steps of the kind "dance"`) {
+		t.Errorf("%v", err)
+	}
+}
