@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,20 +43,23 @@ func timedLoads(t *testing.T) map[string]timedLoad {
 		}
 	}
 	etcd, cassandra := testserver.Etcd(t).Addr, testserver.Cassandra(t).Addr
-	of := func(inspected bool, length string, line ...string) timedLoad { // length has a number of seconds
-		return timedLoad{inspected: inspected, line: func(seconds int) []string {
-			return append(slices.Clip(line), strings.Fields(fmt.Sprintf(length, seconds))...)
+	of := func(inspected bool, words ...string) timedLoad { // a word has a number of seconds
+		return timedLoad{inspected: inspected, line: func(seconds int) (line []string) {
+			for _, w := range words {
+				line = append(line, strings.ReplaceAll(w, "SECONDS", strconv.Itoa(seconds)))
+			}
+			return line
 		}}
 	}
 	return map[string]timedLoad{
-		"pgbench":  of(true, "-T %d postgres", append(slices.Clip(pgbench), "-n", "-c", "2", "-R", "50")...),
-		"tpcb":     of(true, "--duration %ds", "tpcb", "run", "--rate", "50", "--sessions", "2", "-a", url),
-		"tpcc":     of(true, "--duration %ds", "tpcc", "run", "--rate", "50", "--terminals", "2", "-a", url),
-		"sysbench": of(true, "--time=%d run", append(slices.Clip(sysbench), "--threads=2", "--rate=50")...),
-		"cassandra-stress": of(false, "duration=%ds", "cassandra-stress", "write", "no-warmup", "cl=ONE", "-rate", "threads=2",
-			"fixed=50/s", "-node", cassandra),
-		"etcd-benchmark": of(true, "--total %d0", "etcd-benchmark", "put", "--endpoints", etcd, "--clients", "2", "--rate",
-			"10"),
+		"pgbench":  of(true, append(slices.Clip(pgbench), "-n", "-c", "2", "-R", "50", "-T", "SECONDS", "postgres")...),
+		"tpcb":     of(true, "tpcb", "run", "--rate", "50", "--sessions", "2", "--duration", "SECONDSs", "-a", url),
+		"tpcc":     of(true, "tpcc", "run", "--rate", "50", "--terminals", "2", "--duration", "SECONDSs", "-a", url),
+		"sysbench": of(true, append(slices.Clip(sysbench), "--threads=2", "--rate=50", "--time=SECONDS", "run")...),
+		"cassandra-stress": of(false, "cassandra-stress", "write", "duration=SECONDSs", "no-warmup", "cl=ONE", "-rate",
+			"threads=2", "fixed=50/s", "-node", cassandra),
+		"etcd-benchmark": of(true, "etcd-benchmark", "put", "--endpoints", etcd, "--clients", "2", "--conns", "2", "--rate",
+			"50", "--total", "SECONDS00"),
 	}
 }
 
@@ -147,7 +151,7 @@ func (w *worked) shared(t *testing.T) {
 }
 
 func (w *worked) compared(t *testing.T) {
-	if out := w.brunt(t, "0 97", "compare", "judged", "shared", "--anyway"); !strings.Contains(out, "COMPARISON") {
+	if out := w.brunt(t, "0 97", "compare", "judged", "shared", "--anyway"); !strings.Contains(out, "COMPARED") {
 		t.Errorf("%s", out)
 	}
 }
@@ -156,7 +160,7 @@ func (w *worked) searched(t *testing.T) {
 	w.plan = w.brunt(t, "0", append([]string{"convert"}, w.load.line(1)...)...)
 	shell.Put(t, w.bundle("plan.yml"), w.plan)
 	out := w.brunt(t, "0 98 99", "search", "plan.yml", "--trial", "300ms", "--warm-up", "100ms", "--pause", "0s", "--trials",
-		"2", "--quiet", "--bundle", "searched", "--output", "json")
+		"2", "--threshold", "errors < 50%", "--quiet", "--bundle", "searched", "--output", "json")
 	if strings.Count(out, `"verdict"`) < 2 {
 		t.Errorf("%s", out)
 	}
@@ -165,7 +169,7 @@ func (w *worked) searched(t *testing.T) {
 func (w *worked) disturbed(t *testing.T) {
 	shell.Put(t, w.bundle("disturbed.yml"), w.plan+"faults:\n  - {name: slow, at: 200ms, for: 300ms, must: happen, "+
 		"network: {do: latency, delay: 5ms}}\n")
-	out := w.brunt(t, "0 98", "run", "disturbed.yml", "--allow-faults", "--bundle", "disturbed", "--quiet")
+	out := w.brunt(t, "0 98 99", "run", "disturbed.yml", "--allow-faults", "--bundle", "disturbed", "--quiet")
 	run := w.result(t, "disturbed")
 	if len(run.Faults) != 1 || run.Faults[0].BeginNs == 0 || run.Faults[0].HealedNs == 0 || run.Faults[0].Error != "" {
 		t.Errorf("faults %+v\n%s", run.Faults, out)
