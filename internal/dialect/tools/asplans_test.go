@@ -116,7 +116,8 @@ func (w *worked) result(t *testing.T, name string) *record.Run {
 
 // killed kills a load in the middle. What was done until then is reported; judged starts the load again.
 func (w *worked) killed(t *testing.T) {
-	cmd, _ := shell.Start(t, nil, slices.Concat([]string{"brunt"}, w.load.line(600), []string{"--bundle", w.bundle("killed")})...)
+	line := slices.Concat([]string{"brunt"}, w.load.line(600), []string{"--bundle", w.bundle("killed")})
+	cmd, _ := shell.Start(t, nil, line...)
 	shell.UntilIntervals(t, w.bundle("killed"), 2)
 	shell.Kill(t, cmd)
 	if out := w.brunt(t, "98", "report", "killed"); !strings.Contains(out, "INVALID") {
