@@ -105,8 +105,8 @@ func (c *tpcContest) mine(d time.Duration) (sample, error) {
 	defer os.RemoveAll(bundle)
 	seed := strconv.Itoa(len(c.sides[0].turns) + 1) // each turn has other transactions, as go-tpc's have
 	args := []string{"tpcc", "run", "--no-think", "--terminals", strconv.Itoa(c.terminals), "--mix", tpcMix, "--duration",
-		d.String(), "--seed", seed, "--no-check", "--quiet", "--awake", "off", "--bundle", bundle, "--proto", "pg", "-a", c.pg.Addr, "-u",
-		c.pg.User, "--database", c.pg.Database}
+		d.String(), "--seed", seed, "--no-check", "--quiet", "--awake", "off", "--bundle", bundle, "--proto", "pg", "-a",
+		c.pg.Addr, "-u", c.pg.User, "--database", c.pg.Database}
 	o, failure := c.s.do(nil, c.s.brunt.program, args...) // it fails if the verdict isn't pass, such as on a busy machine
 	p := sample{Command: c.s.plain(c.s.brunt.program, args)}
 	recorded, err := record.Open(record.OS{}, bundle)
@@ -163,11 +163,11 @@ func (c *tpcContest) number(database, query string) (uint64, error) {
 	return strconv.ParseUint(text, 10, 64)
 }
 
-// conditions checks the conditions that hold at any time, by brunt's queries on both databases. It returns how many hold,
-// and the names of those that don't.
+// conditions checks the conditions that hold at any time, by brunt's queries on both databases. It returns how many
+// hold, and the names of those that don't.
 func (c *tpcContest) conditions(database string) (string, error) {
-	o, err := c.s.do(nil, c.s.brunt.program, "tpcc", "check", "--foreign", "--quiet", "--proto", "pg", "-a", c.pg.Addr, "-u",
-		c.pg.User, "--database", database) // it fails if one is violated
+	o, err := c.s.do(nil, c.s.brunt.program, "tpcc", "check", "--foreign", "--quiet", "--proto", "pg", "-a", c.pg.Addr,
+		"-u", c.pg.User, "--database", database) // it fails if one is violated
 	hold := regexp.MustCompile(`(\d+ of \d+) conditions hold`).FindStringSubmatch(o.out)
 	if hold == nil {
 		return "", fmt.Errorf("brunt tpcc check: %w", err)

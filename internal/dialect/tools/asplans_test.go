@@ -30,8 +30,8 @@ func timedLoads(t *testing.T) map[string]timedLoad {
 	host, port, _ := net.SplitHostPort(s.Addr)
 	url := "postgres://brunt@" + s.Addr + "/postgres"
 	pgbench := []string{"pgbench", "-h", host, "-p", port, "-U", "brunt"}
-	sysbench := []string{"sysbench", "oltp_read_write", "--db-driver=pgsql", "--pgsql-host=" + host, "--pgsql-port=" + port,
-		"--pgsql-user=brunt", "--pgsql-db=postgres", "--table-size=100"}
+	sysbench := []string{"sysbench", "oltp_read_write", "--db-driver=pgsql", "--pgsql-host=" + host,
+		"--pgsql-port=" + port, "--pgsql-user=brunt", "--pgsql-db=postgres", "--table-size=100"}
 	for _, line := range [][]string{
 		append(slices.Clip(pgbench), "-i", "-q", "postgres"),
 		{"tpcb", "load", "--branches", "1", "--shrink", "100", "--quiet", "-a", url},
@@ -63,8 +63,8 @@ func timedLoads(t *testing.T) map[string]timedLoad {
 	}
 }
 
-// A load of a tool is a load like any other: it is judged, asks the server, runs on workers, is compared, searched with,
-// disturbed, part of a campaign, and can be killed.
+// A load of a tool is a load like any other: it is judged, asks the server, runs on workers, is compared, searched
+// with, disturbed, part of a campaign, and can be killed.
 func TestToolsAreJudgedComparedSearchedAndDisturbed(t *testing.T) {
 	testserver.SkipQuick(t)
 	for name, load := range timedLoads(t) {
@@ -160,8 +160,8 @@ func (w *worked) compared(t *testing.T) {
 func (w *worked) searched(t *testing.T) {
 	w.plan = w.brunt(t, "0", append([]string{"convert"}, w.load.line(1)...)...)
 	shell.Put(t, w.bundle("plan.yml"), w.plan)
-	out := w.brunt(t, "0 98 99", "search", "plan.yml", "--trial", "300ms", "--warm-up", "100ms", "--pause", "0s", "--trials",
-		"2", "--threshold", "errors < 50%", "--quiet", "--bundle", "searched", "--output", "json")
+	out := w.brunt(t, "0 98 99", "search", "plan.yml", "--trial", "300ms", "--warm-up", "100ms", "--pause", "0s",
+		"--trials", "2", "--threshold", "errors < 50%", "--quiet", "--bundle", "searched", "--output", "json")
 	if strings.Count(out, `"verdict"`) < 2 {
 		t.Errorf("%s", out)
 	}

@@ -488,8 +488,8 @@ END;
 			"queue", "--mix", "20,20,20,20,20", "--quiet", "--no-record", "-a", url),
 	}
 	for _, closed := range []conversion{
-		of("tpcb, closed", ofTPC, "tpcb", "run", "--duration", "1s", "--sessions", "1", "--seed", "4", "--quiet", "--no-record",
-			"-a", url),
+		of("tpcb, closed", ofTPC, "tpcb", "run", "--duration", "1s", "--sessions", "1", "--seed", "4", "--quiet",
+			"--no-record", "-a", url),
 		of("tpcc, a deck without think times", ofTPC, "tpcc", "run", "--no-think", "--duration", "1s", "--terminals", "1",
 			"--seed", "4", "--quiet", "--no-record", "-a", url),
 	} {

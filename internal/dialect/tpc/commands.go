@@ -55,8 +55,8 @@ func (b *Benchmark) LoadCommand(s *command.Env, l Loader) *cobra.Command {
 	return cmd
 }
 
-// CheckCommand returns the command that checks the conditions of consistency. bind binds the benchmark's flags; it may be
-// nil. conditions returns the conditions, and whether nothing was sent since the data was loaded.
+// CheckCommand returns the command that checks the conditions of consistency. bind binds the benchmark's flags; it may
+// be nil. conditions returns the conditions, and whether nothing was sent since the data was loaded.
 func (b *Benchmark) CheckCommand(s *command.Env, bind func(*pflag.FlagSet),
 	conditions func(ctx context.Context, d *Database) ([]Condition, bool, error)) *cobra.Command {
 	f := &TargetFlags{}
