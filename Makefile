@@ -104,7 +104,7 @@ bench-wire: bin/bench ## CPU per request, latency and lag, compared with other t
 bench-load: bin/bench ## rows per second loaded into a table
 	./bin/bench load $(BENCH)
 
-bench-tpc: bin/bench ## TPC-C's tables loaded by several sessions, by one, and by go-tpc if it is installed
+bench-tpc: bin/bench ## TPC-C next to go-tpc, if it is installed: loading of its tables, transactions by kind, shares, conditions, CPU
 	./bin/bench tpc $(BENCH)
 
 bench-best: bin/bench ## docs/bench/best.json from all raw runs: what bench-wire and bench-ycsb compare theirs with

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"net/url"
 	"slices"
@@ -388,6 +389,18 @@ type Threshold struct {
 func ParseThreshold(text string) (Threshold, error) {
 	r, err := metric.ParseRule(text)
 	return Threshold{Rule: r}, err
+}
+
+// Require adds the rules of flags --threshold to a plan; see ParseThreshold.
+func (p *Plan) Require(rules []string) error {
+	for _, text := range rules {
+		t, err := ParseThreshold(text)
+		if err != nil {
+			return fmt.Errorf("--threshold %q: %w", text, err)
+		}
+		p.Thresholds = append(p.Thresholds, t)
+	}
+	return nil
 }
 
 // Weighted returns the target's addresses without weights (as in host:port*3) and the weights, 1 where none is given.

@@ -3,7 +3,7 @@
 //
 //	make bench-wire     CPU per request, by protocol and load
 //	make bench-load     rows per second into a table
-//	make bench-tpc      loading of TPC-C's tables
+//	make bench-tpc      TPC-C next to go-tpc: loading of its tables, and the load
 //	make bench-memory   memory over a run of 100 million requests
 //	make bench-soak     memory and pace over an hour at 20 000 requests a second
 //	make bench-ycsb     brunt ycsb next to go-ycsb
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 	case "load":
 		return loading(ctx, args[1:])
 	case "tpc":
-		return benchmarkLoads(ctx, args[1:])
+		return benchmarkTPC(ctx, args[1:])
 	case "memory":
 		return memory(ctx, args[1:])
 	case "soak":

@@ -33,10 +33,13 @@ type sample struct {
 	RowsPerS  float64    `json:"rows_per_s,omitempty"` // when filling a table, as reported by the client
 	PerS      float64    `json:"per_s,omitempty"`      // operations per second, by the client's count and time
 	Failed    uint64     `json:"failed,omitempty"`
-	Memory    *footprint `json:"memory,omitempty"` // when it was largest
-	Load1     string     `json:"load1"`            // the host's load average before the turn
-	Stolen    float64    `json:"stolen_share"`     // share of all cores' time that the hypervisor took
-	Quiet     bool       `json:"quiet"`            // stolen_share is below the limit
+	Kinds     []uint64   `json:"by_kind,omitempty"`      // requests of each kind, in the order of the table
+	ServerS   float64    `json:"server_cpu_s,omitempty"` // CPU time of the server during the turn
+	Holding   string     `json:"conditions,omitempty"`   // how many conditions of consistency hold after the turn
+	Memory    *footprint `json:"memory,omitempty"`       // when it was largest
+	Load1     string     `json:"load1"`                  // the host's load average before the turn
+	Stolen    float64    `json:"stolen_share"`           // share of all cores' time that the hypervisor took
+	Quiet     bool       `json:"quiet"`                  // stolen_share is below the limit
 	Fault     string     `json:"fault,omitempty"`
 }
 

@@ -5,49 +5,76 @@ import (
 	"flag"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"time"
 
 	"brunt/test/testserver"
 )
 
-// benchmarkLoads compares how fast TPC-C's tables are filled: by several sessions of brunt, by one, and by go-tpc, if
-// a program of that name is installed. Keys, indexes and the planner's statistics are part of brunt's time.
-func benchmarkLoads(ctx context.Context, args []string) error {
+// benchmarkTPC compares TPC-C with go-tpc, if a program of that name is installed: first how fast the tables are
+// filled, by several sessions of brunt, by one, and by go-tpc, then the load on these tables. Keys, indexes and the planner's
+// statistics are part of brunt's time for filling.
+func benchmarkTPC(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("tpc", flag.ContinueOnError)
-	times := f.Int("rounds", 1, "how often each client has its turn")
+	times := f.Int("rounds", 1, "how often each client fills its tables")
 	warehouses := f.Int("warehouses", 10, "warehouses")
+	turns := f.Int("turns", 2, "how often each client sends the load")
+	seconds := f.Int("seconds", 30, "length of such a turn")
+	terminals := f.Int("terminals", 8, "terminals, without keying and think times")
 	return withStand(ctx, f, args, func(s *stand) error {
-		g := tpcGroup(*warehouses)
+		if *times < 1 {
+			return fmt.Errorf("-rounds %d: the load needs tables", *times)
+		}
+		program, err := exec.LookPath("go-tpc")
+		if err != nil {
+			fmt.Println("go-tpc isn't installed, so it has no turn: build it outside of brunt, and add its folder to PATH")
+		}
+		pg, err := s.started(testserver.Postgres(s.tb, testserver.Settings("shared_buffers = 1GB", "max_wal_size = 8GB")))
+		if err != nil {
+			return err
+		}
+		c := newTPCContest(s, pg, program, *warehouses, *terminals)
+		if _, err := c.psql(pg.Database, "CREATE DATABASE "+tpcPeerDatabase); err != nil {
+			return err
+		}
+		g := s.tpcGroup(pg, program, *warehouses)
 		results, err := s.measure(&g, rounds{least: *times, duration: time.Second})
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| client | whole, s (median) | of brunt's | client CPU, s |\n|---|---|---|---|\n")
-		own := 0.0
-		for _, c := range []string{tpcSeveral, tpcOne, tpcPeer} {
-			var whole, cpu []float64
-			for i := range results[c] {
-				p := &results[c][i]
-				if p.Fault != "" {
-					fmt.Printf("%s: %s\n", c, p.Fault)
-					continue
-				}
-				whole, cpu = append(whole, p.WallS), append(cpu, p.CPUUs*float64(p.Requests)/1e6)
+		printFilling(results)
+		for name, all := range results {
+			if last := all[len(all)-1]; last.Fault != "" {
+				return fmt.Errorf("%s: %s", name, last.Fault)
 			}
-			if len(whole) == 0 {
+		}
+		return c.run(*turns, time.Duration(*seconds)*time.Second)
+	})
+}
+
+func printFilling(results map[string][]sample) {
+	fmt.Printf("| client | whole, s (median) | of brunt's | client CPU, s |\n|---|---|---|---|\n")
+	own := 0.0
+	for _, c := range []string{tpcSeveral, tpcOne, tpcPeer} {
+		var whole, cpu []float64
+		for i := range results[c] {
+			p := &results[c][i]
+			if p.Fault != "" {
+				fmt.Printf("%s: %s\n", c, p.Fault)
 				continue
 			}
-			if own == 0 {
-				own = median(whole)
-			}
-			fmt.Printf("| %s | %.1f | %.2f | %.1f |\n", c, median(whole), median(whole)/own, median(cpu))
+			whole, cpu = append(whole, p.WallS), append(cpu, p.CPUUs*float64(p.Requests)/1e6)
 		}
-		if _, err := exec.LookPath("go-tpc"); err != nil {
-			fmt.Println("go-tpc isn't installed, so it has no turn: build it outside of brunt, and add its folder to PATH")
+		if len(whole) == 0 {
+			continue
 		}
-		return nil
-	})
+		if own == 0 {
+			own = median(whole)
+		}
+		fmt.Printf("| %s | %.1f | %.2f | %.1f |\n", c, median(whole), median(whole)/own, median(cpu))
+	}
+	fmt.Println()
 }
 
 // The clients.
@@ -57,17 +84,16 @@ const (
 	tpcPeer    = "go-tpc tpcc prepare"
 )
 
-func tpcGroup(warehouses int) group {
-	return group{name: "tpc", open: func(s *stand) ([]client, error) {
-		pg, err := s.started(testserver.Postgres(s.tb, testserver.Settings("shared_buffers = 1GB", "max_wal_size = 8GB")))
-		if err != nil {
-			return nil, err
-		}
+// tpcPeerDatabase is go-tpc's database.
+const tpcPeerDatabase = "gotpc"
+
+func (s *stand) tpcGroup(pg *testserver.Server, program string, warehouses int) group {
+	return group{name: "tpc", open: func(*stand) ([]client, error) {
 		clients := []client{
-			{name: tpcSeveral, turn: func(time.Duration) (sample, error) { return s.tpccLoad(pg, warehouses, "4") }},
 			{name: tpcOne, turn: func(time.Duration) (sample, error) { return s.tpccLoad(pg, warehouses, "1") }},
+			{name: tpcSeveral, turn: func(time.Duration) (sample, error) { return s.tpccLoad(pg, warehouses, "4") }},
 		}
-		if program, err := exec.LookPath("go-tpc"); err == nil {
+		if program != "" {
 			clients = append(clients, client{name: tpcPeer, turn: func(time.Duration) (sample, error) {
 				return s.goTPC(pg, program, warehouses)
 			}})
@@ -92,8 +118,7 @@ func (s *stand) tpccLoad(pg *testserver.Server, warehouses int, sessions string)
 
 // goTPC has go-tpc load the same tables with as many threads, without its check.
 func (s *stand) goTPC(pg *testserver.Server, program string, warehouses int) (sample, error) {
-	where := []string{"tpcc", "-d", "postgres", "-H", pg.Host, "-P", strconv.Itoa(pg.Port), "-U", pg.User,
-		"-D", pg.Database, "--conn-params", "sslmode=disable", "--warehouses", strconv.Itoa(warehouses), "-T", "4"}
+	where := goTPCWhere(pg, warehouses, 4)
 	if _, err := s.do(nil, program, append(where, "cleanup")...); err != nil {
 		return sample{}, err
 	}
@@ -101,4 +126,11 @@ func (s *stand) goTPC(pg *testserver.Server, program string, warehouses int) (sa
 		p.Requests = 5_000_000 * uint64(warehouses) / 10
 		return nil
 	})
+}
+
+// goTPCWhere returns go-tpc's arguments that name its database and the size of the load.
+func goTPCWhere(pg *testserver.Server, warehouses, threads int) []string {
+	return slices.Clip([]string{"tpcc", "-d", "postgres", "-H", pg.Host, "-P", strconv.Itoa(pg.Port), "-U", pg.User,
+		"-D", tpcPeerDatabase, "--conn-params", "sslmode=disable", "--warehouses", strconv.Itoa(warehouses), "-T",
+		strconv.Itoa(threads)})
 }

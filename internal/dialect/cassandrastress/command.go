@@ -53,11 +53,12 @@ type own struct {
 	command.LiveFlags
 	command.RecordFlags
 	command.WorkerFlags
-	tls    plan.TLS
-	seed   uint64
-	awake  string
-	report bool
-	quiet  bool
+	tls        plan.TLS
+	seed       uint64
+	awake      string
+	thresholds []string
+	report     bool
+	quiet      bool
 }
 
 func (w *own) bind(cmd *cobra.Command) {
@@ -74,6 +75,7 @@ func (w *own) bind(cmd *cobra.Command) {
 	w.WorkerFlags.Bind(cmd)
 	fs.StringVar(&w.awake, "awake", "auto", "keep this machine's cores from sleeping during the load: auto, on or off")
 	usage.InGroup(fs, usage.Machine)
+	command.BindThresholds(fs, &w.thresholds)
 	w.RecordFlags.Bind(fs)
 	w.LiveFlags.Bind(fs)
 	fs.BoolVar(&w.report, "report", false, "also print brunt's own report, and exit by its verdict")
@@ -167,6 +169,14 @@ func (w *own) run(s *command.Env, args []string) error {
 		p.Target.TLS = w.tls
 		p.Target.TLS.Enabled = true
 	}
+	if err := p.Require(w.thresholds); err != nil {
+		return usageError(s, err)
+	}
+	if problems := p.Validate(); len(problems) > 0 {
+		return usageError(s, problems)
+	}
+	s.Flags = map[string]string{"sessions": "-rate threads=", "rate": "-rate fixed=", "threshold": "--threshold",
+		"awake": "--awake"}
 	if err := w.CheckWorkers(&w.Record, p); err != nil {
 		return err
 	}

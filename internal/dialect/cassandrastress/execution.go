@@ -280,12 +280,12 @@ func (e *execution) result(run *record.Run, dir string) error {
 	return nil
 }
 
-// exit returns the error for the exit code: 1 after failures, as cassandra-stress has it.
+// exit returns the error for the exit code: 1 after failures, as cassandra-stress has it, which has no thresholds.
 func (e *execution) exit(run *record.Run) error {
 	switch {
 	case run.Interrupted:
 		return exitcode.With(exitcode.Interrupted, nil)
-	case e.own.report:
+	case e.own.report || len(run.Thresholds) > 0:
 		return exitcode.With(verdict.ExitCode(run), nil)
 	case e.failed(run):
 		return errors.New("operations failed; the lines above say why, and -errors ignore accepts them")

@@ -28,10 +28,8 @@ func (f *LoadFlags) Bind(s *Env, cmd *cobra.Command, usualOutput string) {
 	fs, l := cmd.Flags(), &f.Load
 	l.Given = fs.Changed
 	fs.SortFlags = false
-	fs.StringArrayVar(&l.Thresholds, "threshold", nil,
-		`rule for the result, such as "response.p(99) < 10ms" or "errors < 1%" (repeatable)`)
 	fs.BoolVar(&l.Account, "account", false, "account for outages: how long, what was lost, when all was as before")
-	usage.InGroup(fs, usage.Judging, "threshold")
+	BindThresholds(fs, &l.Thresholds)
 	fs.BoolVar(&l.Poisson, "poisson", false, "Poisson arrivals instead of even ones")
 	fs.DurationVar(&l.WarmUp, "warm-up", 0, "load of this length before, kept out of the result")
 	fs.DurationVar(&l.Timeout, "timeout", 30*time.Second, "time for one operation, retries included")
@@ -56,6 +54,13 @@ func (f *LoadFlags) Bind(s *Env, cmd *cobra.Command, usualOutput string) {
 	for _, name := range []string{"late", "outage", "tier", "awake"} {
 		ProposeValues(cmd, name, flags.Choices(name))
 	}
+}
+
+// BindThresholds binds the flag for rules, which plan.Require adds to a plan.
+func BindThresholds(fs *pflag.FlagSet, rules *[]string) {
+	fs.StringArrayVar(rules, "threshold", nil,
+		`rule for the result, such as "response.p(99) < 10ms" or "errors < 1%" (repeatable)`)
+	usage.InGroup(fs, usage.Judging, "threshold")
 }
 
 // ProposeValues registers the values of a flag for shell completion.

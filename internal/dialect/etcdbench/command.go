@@ -85,10 +85,11 @@ type load struct {
 	command.RecordFlags
 	command.WorkerFlags
 	Options
-	cmd     *cobra.Command
-	latency string
-	report  bool
-	quiet   bool
+	cmd        *cobra.Command
+	latency    string
+	thresholds []string
+	report     bool
+	quiet      bool
 }
 
 func newLoad(s *command.Env, name string) *cobra.Command {
@@ -122,6 +123,7 @@ func (l *load) bind(cmd *cobra.Command) {
 	fs.StringVar(&l.latency, "latency", "response",
 		"with --rate, what the report's times count from: response (when the request was due) or service (its send)")
 	usage.InGroup(fs, usage.Load)
+	command.BindThresholds(fs, &l.thresholds)
 	l.RecordFlags.Bind(fs)
 	l.LiveFlags.Bind(fs)
 	fs.BoolVar(&l.report, "report", false, "also print brunt's own report, and exit by its verdict")
@@ -248,8 +250,18 @@ func (l *load) run(s *command.Env) error {
 		return exitcode.Usage(err)
 	}
 	p, err := o.Plan()
+	if err == nil {
+		err = p.Require(l.thresholds)
+	}
 	if err != nil {
 		return usageError(s, err)
+	}
+	if problems := p.Validate(); len(problems) > 0 {
+		return usageError(s, problems)
+	}
+	s.Flags = map[string]string{"sessions": "--clients", "threshold": "--threshold", "awake": "--awake"}
+	if l.cmd.Flags().Lookup("rate") != nil {
+		s.Flags["rate"] = "--rate"
 	}
 	if err := l.CheckWorkers(&l.Record, p); err != nil {
 		return err

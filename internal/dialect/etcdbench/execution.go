@@ -307,12 +307,13 @@ func perfDashOf(name string, r *Report) perfDashReport {
 	return perfDashReport{"v1", []perfDashItem{item}}
 }
 
-// exit returns the error for the exit code. benchmark exits with 0 even if all requests have failed.
+// exit returns the error for the exit code. benchmark exits with 0 even if all requests have failed, and has no
+// thresholds.
 func (e *execution) exit(run *record.Run) error {
 	switch {
 	case run.Interrupted:
 		return exitcode.With(exitcode.Interrupted, nil)
-	case e.report:
+	case e.report || len(run.Thresholds) > 0:
 		return exitcode.With(verdict.ExitCode(run), nil)
 	}
 	return nil

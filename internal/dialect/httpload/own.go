@@ -1,7 +1,6 @@
 package httpload
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -49,12 +48,8 @@ func TakeOwn(args []string) (o *Own, rest []string, err error) {
 // Apply adds what the flags say to a plan and checks it.
 func (o *Own) Apply(p *plan.Plan) error {
 	p.Seed = o.Seed
-	for _, text := range o.Thresholds {
-		t, err := plan.ParseThreshold(text)
-		if err != nil {
-			return exitcode.Usage(fmt.Errorf("threshold %q: %w", text, err))
-		}
-		p.Thresholds = append(p.Thresholds, t)
+	if err := p.Require(o.Thresholds); err != nil {
+		return exitcode.Usage(err)
 	}
 	if problems := p.Validate(); len(problems) > 0 {
 		return exitcode.Usage(problems)

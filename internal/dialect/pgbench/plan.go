@@ -46,12 +46,8 @@ func (o *Options) Plan(getenv func(string) string, user func() string) (*plan.Pl
 		p.Settings.ConnectTimeout = connectWithin
 	}
 	p.Load = []plan.Phase{o.phase()}
-	for _, text := range o.Ours.Thresholds {
-		t, err := plan.ParseThreshold(text)
-		if err != nil {
-			return nil, fault("threshold %q: %s", text, err)
-		}
-		p.Thresholds = append(p.Thresholds, t)
+	if err := p.Require(o.Ours.Thresholds); err != nil {
+		return nil, fault("%s", err)
 	}
 	if problems := p.Validate(); len(problems) > 0 {
 		return nil, fault("%s", problems)

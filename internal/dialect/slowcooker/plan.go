@@ -59,12 +59,8 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 		Sessions: o.Concurrency, OperationTimeout: o.Timeout, ConnectTimeout: 5 * time.Second,
 		Retries: -1, EndOnTime: o.Iterations > 0 || o.Duration > 0, LatePolicy: o.Late, Interval: o.Slice, Awake: o.Awake,
 	}
-	for _, text := range o.Thresholds {
-		t, err := plan.ParseThreshold(text)
-		if err != nil {
-			return nil, fmt.Errorf("threshold %q: %w", text, err)
-		}
-		p.Thresholds = append(p.Thresholds, t)
+	if err := p.Require(o.Thresholds); err != nil {
+		return nil, err
 	}
 	if problems := p.Validate(); len(problems) > 0 {
 		return nil, problems

@@ -22,7 +22,6 @@ import (
 	"brunt/internal/judge/result"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
-	"brunt/internal/plan"
 	"brunt/internal/plan/script"
 	"brunt/internal/record"
 	"brunt/internal/run/loadtest"
@@ -220,12 +219,8 @@ func (x *execution) load() error {
 		return x.fault(err)
 	}
 	p.Settings.Awake = x.awake
-	for _, text := range x.thresholds {
-		t, err := plan.ParseThreshold(text)
-		if err != nil {
-			return x.fault(fmt.Errorf("--threshold %q: %w", text, err))
-		}
-		p.Thresholds = append(p.Thresholds, t)
+	if err := p.Require(x.thresholds); err != nil {
+		return x.fault(err)
 	}
 	if problems := p.Validate(); len(problems) > 0 {
 		return x.fault(problems)

@@ -487,13 +487,22 @@ END;
 		of("tpcc run", ofTPC, "tpcc", "run", "--rate", "30", "--duration", "1s", "--terminals", "1", "--seed", "4", "--late",
 			"queue", "--mix", "20,20,20,20,20", "--quiet", "--no-record", "-a", url),
 	}
+	for _, closed := range []conversion{
+		of("tpcb, closed", ofTPC, "tpcb", "run", "--duration", "1s", "--sessions", "1", "--seed", "4", "--quiet",
+			"--no-record", "-a", url),
+		of("tpcc, a deck without think times", ofTPC, "tpcc", "run", "--no-think", "--duration", "1s", "--terminals", "1",
+			"--seed", "4", "--quiet", "--no-record", "-a", url),
+	} {
+		closed.timed = true
+		all = append(all, closed)
+	}
 	for kind, more := range map[string][]string{"queue": nil, "rate": {"--rate", "60", "--duration", "1s"},
 		"spike": {"--base", "20", "--peak", "100", "--rise", "500ms", "--hold", "500ms", "--fall", "500ms"}} {
 		line := []string{kind, "-c", picostress, "--proto", "pg", "-a", tap.Addr, "-u", "brunt", "--database", "copy", "--vu",
 			"1", "--quiet", "--no-record"}
 		all = append(all, of(kind, "", append(line, more...)...))
 	}
-	for _, test := range []string{"oltp_read_write", "bulk_insert"} {
+	for _, test := range []string{"oltp_read_write", "bulk_insert", "select_random_points", "select_random_ranges"} {
 		all = append(all, of("sysbench "+test, ofSysbench, sysbench(test, "--events=60", "--threads=1", "run")...))
 	}
 	return append(all, of("sysbench --rate", ofSysbench+"|--forced-shutdown", sysbench("oltp_read_only", "--events=60",

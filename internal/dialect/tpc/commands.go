@@ -55,9 +55,9 @@ func (b *Benchmark) LoadCommand(s *command.Env, l Loader) *cobra.Command {
 	return cmd
 }
 
-// CheckCommand returns the command that checks the conditions of consistency. conditions returns them, and whether
-// nothing was sent since the data was loaded.
-func (b *Benchmark) CheckCommand(s *command.Env,
+// CheckCommand returns the command that checks the conditions of consistency. bind binds the benchmark's flags; it may
+// be nil. conditions returns the conditions, and whether nothing was sent since the data was loaded.
+func (b *Benchmark) CheckCommand(s *command.Env, bind func(*pflag.FlagSet),
 	conditions func(ctx context.Context, d *Database) ([]Condition, bool, error)) *cobra.Command {
 	f := &TargetFlags{}
 	var quiet bool
@@ -70,6 +70,10 @@ func (b *Benchmark) CheckCommand(s *command.Env,
 	})
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	usage.InGroup(cmd.Flags(), usage.Output)
+	if bind != nil {
+		bind(cmd.Flags())
+		usage.InGroup(cmd.Flags(), usage.Data)
+	}
 	f.Bind(cmd)
 	return cmd
 }

@@ -45,7 +45,7 @@ func newTPCB(s *command.Env) *cobra.Command {
 		}
 		return Conditions(), data.Sent == 0, nil
 	}
-	return benchmark.Texts.Group(LanguageName, newLoad(s), newRun(s), benchmark.CheckCommand(s, check),
+	return benchmark.Texts.Group(LanguageName, newLoad(s), newRun(s), benchmark.CheckCommand(s, nil, check),
 		benchmark.DropCommand(s, schema()))
 }
 

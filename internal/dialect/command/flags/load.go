@@ -124,12 +124,8 @@ func (l *Load) Shape(p *plan.Plan) error {
 	if l.Account {
 		p.Account.Enabled = true
 	}
-	for _, text := range l.Thresholds {
-		t, err := plan.ParseThreshold(text)
-		if err != nil {
-			return fmt.Errorf("--threshold %q: %w", text, err)
-		}
-		p.Thresholds = append(p.Thresholds, t)
+	if err := p.Require(l.Thresholds); err != nil {
+		return err
 	}
 	if problems := p.Validate(); len(problems) > 0 {
 		return problems
