@@ -20,7 +20,7 @@ func TestHeadersAreTheSameEverywhere(t *testing.T) {
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		header := r.Header.Clone()
 		header.Del("Content-Length") // it is in r
-		if r.ProtoMajor == 2 { // which has no such field
+		if r.ProtoMajor == 2 {       // which has no such field
 			if r.Header.Get("Connection") != "" {
 				header.Set("Connection", "in HTTP/2")
 			} else if to := r.Header.Get("Wanted"); to != "" {
