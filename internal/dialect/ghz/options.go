@@ -69,7 +69,8 @@ func (c *Config) bind(fs *pflag.FlagSet, t *texts) {
 	fs.StringVar(&c.Stop, "duration-stop", "close", "calls in flight at the end of -z: close, wait or ignore")
 	fs.StringVarP(&t.data, "data", "d", "", "messages as JSON; @: from standard input")
 	fs.StringVarP(&c.DataFile, "data-file", "D", "", "file with them")
-	fs.StringVarP(&c.BinaryFile, "binary-file", "B", "", "file with messages as they are sent: one, or each after its length")
+	fs.StringVarP(&c.BinaryFile, "binary-file", "B", "",
+		"file with messages as they are sent: one, or each after its length")
 	fs.BoolVarP(&t.binary, "binary", "b", false, "take such messages from standard input")
 	fs.StringVarP(&t.metadata, "metadata", "m", "", "metadata as JSON")
 	fs.StringVarP(&c.MetadataFile, "metadata-file", "M", "", "file with it")
