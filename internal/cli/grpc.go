@@ -32,6 +32,7 @@ type grpcFlags struct {
 	connections int
 	data        string
 	metadata    []string
+	reflection  []string
 	deadline    time.Duration
 	receive     int
 	wait        time.Duration
@@ -69,6 +70,8 @@ func (f *grpcFlags) bind(s *command.Env, cmd *cobra.Command) {
 	fs.StringSliceVar(&f.Protos, "proto", nil, ".proto files that describe the methods (default: the server is asked)")
 	fs.StringSliceVar(&f.Folders, "import-path", nil, "folders in which .proto files and what they import are looked for")
 	fs.StringSliceVar(&f.Sets, "protoset", nil, "descriptor sets, instead of .proto files")
+	fs.StringArrayVar(&f.reflection, "reflect-metadata", nil,
+		`metadata "name: value" with which the server is asked for its methods (repeatable)`)
 	usage.InGroup(fs, usage.Target, "tls", "proto")
 	fs.StringVarP(&f.data, "data", "d", "",
 		"the message as JSON, @file, or @- for standard input; several, or an array, are a stream's, or are sent in turn")
@@ -88,6 +91,14 @@ func (f *grpcFlags) run(s *command.Env, args []string) error {
 	}
 	if f.Address = args[0]; strings.Contains(f.Address, "://") {
 		return exitcode.Usage(fmt.Errorf("%q is a URL; write host:port, and --tls if connections are secured", f.Address))
+	}
+	f.Reflection = map[string]string{}
+	for _, h := range f.reflection {
+		name, value, err := endpoints.ParseHeader(h)
+		if err != nil {
+			return exitcode.Usage(fmt.Errorf("--reflect-metadata: %w", err))
+		}
+		f.Reflection[strings.ToLower(name)] = value
 	}
 	t := &f.TLS
 	t.Enabled = t.Enabled || t.InsecureSkipVerify || t.CAFile != "" || t.CertFile != "" || t.KeyFile != "" ||

@@ -34,7 +34,7 @@
 //  4. In closed loads, begin the operations of the sessions that are still free.
 //  5. Handle deadlines, pauses and the hand-over of the recorder.
 //
-// A turn allocates nothing. Garbage that is created between intervals is collected about every 30 seconds (GOGC is 25
-// while loops carry the load). The heap is a few megabytes, so a collection takes less than a millisecond, and memory
-// use stays constant.
+// A turn allocates nothing, unless operations are scripts. Garbage that is created between intervals is collected about
+// every 30 seconds (GOGC is 25 while loops carry the load, and 50 with scripts). The heap is a few megabytes, so a
+// collection takes less than a millisecond, and memory use stays constant.
 package engine

@@ -48,6 +48,11 @@ type Notation struct {
 	Schemes map[string]bool
 	// Database is the parameter of URLs that names the database instead of the path; "" if none does.
 	Database string
+	// Parameters are names that the protocol's other clients have for parameters of URLs, with libpq's. If they name a
+	// certificate or a key, and no mode, connections use TLS.
+	Parameters map[string]string
+	// Modes are the names that these clients have for libpq's values of sslmode.
+	Modes map[string]string
 	// Pairs says that keyword-value pairs such as "host=db port=5432" are understood, too, as by libpq.
 	Pairs bool
 	// Variables are the environment variables that supply what an address and a plan don't. The keys are host, port,

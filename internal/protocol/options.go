@@ -47,6 +47,18 @@ func (o *Options) Text(name, standard string) string {
 	return standard
 }
 
+// Prefixed returns the options whose names begin with a prefix, by the rest of their names.
+func (o *Options) Prefixed(prefix string) map[string]string {
+	o.known = append(o.known, prefix+"NAME")
+	found := map[string]string{}
+	for name := range o.values {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" {
+			found[rest], _ = o.text(name)
+		}
+	}
+	return found
+}
+
 // Choice returns an option that must be one of words, in lower case. The first word is the default.
 func (o *Options) Choice(name string, words ...string) string {
 	v, ok := o.given(name)

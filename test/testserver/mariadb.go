@@ -17,6 +17,11 @@ func MariaDB(t TB, opts ...Option) *Server {
 		name:   "MariaDB",
 		binary: binary(t, "mariadbd", "mariadb-server"),
 		prepare: func(s *Server) error {
+			if o.tls {
+				if err := s.certify(); err != nil {
+					return err
+				}
+			}
 			return initMariaDB(s, binary(t, "mariadb-install-db", "mariadb-server"), o.statements)
 		},
 		arguments: func(s *Server) []string {
@@ -26,6 +31,9 @@ func MariaDB(t TB, opts ...Option) *Server {
 				"--socket="+filepath.Join(s.Dir, "socket"), "--pid-file="+filepath.Join(s.Dir, "pid"),
 				"--init-file="+filepath.Join(s.Dir, "init.sql"), "--max-connections=300", "--skip-log-bin",
 				"--innodb-flush-log-at-trx-commit=0", "--innodb-fast-shutdown=2", "--innodb-doublewrite=0")
+			if o.tls {
+				args = append(args, "--ssl-ca="+s.CAFile, "--ssl-cert="+s.CAFile, "--ssl-key="+s.keyFile())
+			}
 			for _, line := range o.settings {
 				args = append(args, "--"+line)
 			}

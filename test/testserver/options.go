@@ -22,7 +22,8 @@ type options struct {
 func Password(password string) Option { return func(o *options) { o.password = password } }
 
 // TLS makes the server accept encrypted connections with a certificate for 127.0.0.1 and localhost: PostgreSQL (in
-// addition to plain ones), Redis, Etcd and Nginx (only encrypted ones). Server.TLS trusts the certificate.
+// addition to plain ones), MariaDB (likewise), Redis, Etcd and Nginx (only encrypted ones). Server.TLS trusts the
+// certificate, which clients may have, too.
 func TLS() Option { return func(o *options) { o.tls = true } }
 
 // Settings adds lines to the server's configuration: PostgreSQL ("work_mem = '8MB'"), Redis

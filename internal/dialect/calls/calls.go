@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"brunt/internal/plan"
+	"brunt/internal/protocol/grpc"
 	"brunt/internal/protocol/grpc/methods"
 	"brunt/internal/server/target"
 )
@@ -29,6 +30,8 @@ type Server struct {
 	Folders   []string // in which they, and what they import, are looked for
 	Sets      []string // descriptor sets
 	Compress  bool     // by gzip
+	// Reflection is the metadata with which the server is asked for its methods.
+	Reflection map[string]string
 }
 
 // Target returns the target of plans.
@@ -40,6 +43,9 @@ func (s *Server) Target() plan.Target {
 		if value != "" {
 			t.Options[name] = value
 		}
+	}
+	for name, value := range s.Reflection {
+		t.Options[grpc.ReflectionPrefix+strings.ToLower(name)] = value
 	}
 	if s.Compress {
 		t.Options["compression"] = "gzip"
@@ -59,6 +65,7 @@ func (s *Server) Method(ctx context.Context, name string) (protoreflect.MethodDe
 		return nil, &target.UsageError{Err: err}
 	}
 	service, _ := methods.SplitMethod(name)
+	ctx = methods.With(ctx, s.Reflection)
 	files, refused := s.source().Find(ctx, targets[0], s.Authority, []string{service})
 	if refused != nil {
 		return nil, target.NotConnected(p, refused)
@@ -84,9 +91,10 @@ func (s *Server) List(ctx context.Context, w io.Writer) error {
 			return &target.UsageError{Err: err}
 		}
 	} else {
-		_, names, err := methods.Reflect(ctx, targets[0], s.Authority, nil)
+		asking := methods.With(ctx, s.Reflection)
+		_, names, err := methods.Reflect(asking, targets[0], s.Authority, nil)
 		if err == nil {
-			files, _, err = methods.Reflect(ctx, targets[0], s.Authority, names)
+			files, _, err = methods.Reflect(asking, targets[0], s.Authority, names)
 		}
 		if err != nil {
 			return target.NotConnected(p, methods.Unreflected(targets[0], err))

@@ -240,6 +240,7 @@ func (o *Options) report(run *record.Run) *Report {
 		Async: o.Async, Connections: int(o.Connections), Duration: time.Duration(o.Duration),
 		Timeout: time.Duration(o.Timeout), DialTimeout: time.Duration(o.DialTimeout), KeepAlive: time.Duration(o.KeepAlive),
 		CPUs: cmp.Or(int(o.CPUs), 1), Name: o.Name, SkipFirst: int(o.SkipFirst), CountErrors: o.CountErrors}
+	r.Options.Binary = o.binary
 	o.sent(&r.Options)
 	return r
 }

@@ -11,10 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"brunt/internal/dialect/calls"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
+	"brunt/internal/record"
 )
 
 // read returns a file of the real ghz, see testdata/README.md.
@@ -192,6 +195,57 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// Messages as they are sent are one, or several after their lengths; what comes after the last whole one isn't sent.
+func TestBinaryData(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	proto := write("a.proto", `syntax = "proto3"; package a; message M { string text = 1; int64 n = 2; }
+		service B { rpc C(M) returns (M); rpc D(stream M) returns (M); }`)
+	first, second := "\x0a\x03$ 1", "\x10\x07"
+	several := "\x05" + first + "\x02" + second
+	for _, c := range []struct{ call, data, want string }{
+		{"a.B.C", first, `[{"text":"$$ 1"}]`},
+		{"a.B.C", several, `[{"text":"$$ 1"}] [{"n":"7"}]`},
+		{"a.B.D", several, `[{"text":"$$ 1"} {"n":"7"}]`},
+		{"a.B.C", several + "\x7fx", `[{"text":"$$ 1"}] [{"n":"7"}]`},
+		{"a.B.C", "\x1a\x01x", "error: binary data: a message holds what a.M doesn't describe"},
+		{"a.B.C", "\x0b", "error: binary data: it isn't a a.M"},
+	} {
+		for _, from := range [][]string{{"-b"}, {"-B", write("data", c.data)}} {
+			o, err := Parse(append(from, "--insecure", "--call", c.call, "--proto", proto, "--reflect-metadata",
+				`{"Token": "x"}`, "-d", `{"text": "JSON"}`, "h:1"), strings.NewReader(c.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := o.Plan(t.Context())
+			got := fmt.Sprintf("error: %v", err)
+			if err == nil {
+				step := &p.Operations[0].Steps[0]
+				all := []string{fmt.Sprint(step.Request.RPC.Messages)}
+				if len(step.Variants) > 0 {
+					all = nil
+				}
+				for i := range step.Variants {
+					all = append(all, fmt.Sprint(step.Variants[i].RPC.Messages))
+				}
+				got = strings.Join(all, " ")
+				if p.Target.Options["reflect.token"] != "x" || !o.report(&record.Run{}).Options.Binary {
+					t.Errorf("options %v, report %+v", p.Target.Options, o.report(&record.Run{}).Options)
+				}
+			}
+			if got != c.want && !(strings.HasPrefix(c.want, "error") && strings.HasPrefix(got, c.want)) {
+				t.Errorf("%s %q: got %s, want %s", from[0], c.data, got, c.want)
+			}
+		}
+	}
+}
+
 // Templates without generators of their own are executed for each call, the same for the same seed.
 func TestScripts(t *testing.T) {
 	o := options(t, "-d", `{"n": "{{.RequestNumber}} {{.WorkerID}} {{.Timestamp}}", "s": "{{randAlpha 4 | upper}}"}`, "-m",
@@ -226,6 +280,35 @@ func TestScripts(t *testing.T) {
 		source.Operations[0].Text = text
 		if _, err := (Language{}).Compile(source); err == nil {
 			t.Errorf("%s: compiled", text)
+		}
+	}
+}
+
+// ghzFlags are the flags of ghz 0.120.0 (cmd/ghz/main.go).
+const ghzFlags = "async authority binary binary-file cacert call cert cname concurrency concurrency-end " +
+	"concurrency-max-duration concurrency-schedule concurrency-start concurrency-step " +
+	"concurrency-step-duration config connect-timeout connections count-errors cpus data data-file debug " +
+	"disable-template-data disable-template-functions duration duration-stop enable-compression format " +
+	"import-paths insecure keepalive key lb-strategy load-end load-max-duration load-schedule load-start " +
+	"load-step load-step-duration max-duration max-recv-message-size max-send-message-size metadata " +
+	"metadata-file name output proto protoset reflect-metadata rps skipFirst skipTLS stream-call-count " +
+	"stream-call-duration stream-dynamic-messages stream-interval tags timeout total"
+
+// Each flag of ghz is taken, or refused by its name.
+func TestFlags(t *testing.T) {
+	o, known := &Options{}, map[string]bool{"config": true}
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.bind(fs, &texts{})
+	fs.VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+	for _, name := range strings.Fields(ghzFlags) {
+		if !known[name] {
+			t.Errorf("--%s isn't known", name)
+		}
+	}
+	for _, name := range []string{"stream-interval", "stream-call-duration"} {
+		_, err := Parse([]string{"--call", "a.B.C", "--" + name, "1s", "h:1"}, nil)
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("--%s: %v", name, err)
 		}
 	}
 }
@@ -281,14 +364,15 @@ func TestMistakes(t *testing.T) {
 		"--call a.B.C --concurrency-schedule step h":       "concurrency start start cannot equal concurrency end",
 		"--call a.B.C --load-schedule line --load-end 5 h": "invalid load step",
 		"--call a.B.C --stream-interval 1s h":              "aren't supported",
-		"--call a.B.C -b h":                                "binary data isn't supported",
+		"--call a.B.C -b --stream-dynamic-messages h":      "cannot use dynamic messages with binary data",
+		"--call a.B.C -B none h":                           "no such file",
 		"--call a.B.C --skipFirst 300 h":                   "you cannot skip more requests than those run",
 		"--call a.B.C -n 0 h":                              "give at least one call",
 		"--call a.B.C h i":                                 "unexpected i",
 		"--config " + config:                               "no such file",
 		"--config " + filepath.Join(dir, "c.ini"):          "no such file",
 	} {
-		if _, err := Parse(strings.Fields(line), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(strings.Fields(line), strings.NewReader("x")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", line, err, want)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
+var influxEscapes = strings.NewReplacer(" ", `\ `, ",", `\,`, "=", `\=`)
+
 // influxText escapes a tag's value for InfluxDB's line protocol as ghz does.
-func influxText(s string) string {
-	return strings.NewReplacer(" ", `\ `, ",", `\,`, "=", `\=`).Replace(s)
-}
+func influxText(s string) string { return influxEscapes.Replace(s) }
 
 // quotedJSON returns a value as JSON within a JSON text, escaped.
 func quotedJSON(v any) string {

@@ -20,12 +20,16 @@ import (
 // Options are the options of a command line, with its config file.
 type Options struct {
 	Config
-	data     []byte // of calls; JSON, or a template that becomes JSON
+	data     []byte // of calls; JSON, or a template that becomes JSON, or messages as they are sent
+	binary   bool   // data is messages as they are sent
 	metadata []byte
 }
 
-// texts are the flags whose values are JSON.
-type texts struct{ imports, data, metadata, tags, reflected string }
+// texts are the flags whose values are JSON, and what isn't kept.
+type texts struct {
+	imports, data, metadata, tags, reflected string
+	binary                                   bool
+}
 
 // formats are those of reports.
 var formats = []string{"summary", "csv", "json", "pretty", "html", "influx-summary", "influx-details", "prometheus"}
@@ -65,15 +69,16 @@ func (c *Config) bind(fs *pflag.FlagSet, t *texts) {
 	fs.StringVar(&c.Stop, "duration-stop", "close", "calls in flight at the end of -z: close, wait or ignore")
 	fs.StringVarP(&t.data, "data", "d", "", "messages as JSON; @: from standard input")
 	fs.StringVarP(&c.DataFile, "data-file", "D", "", "file with them")
-	fs.StringVarP(&c.BinaryFile, "binary-file", "B", "", "not supported")
-	fs.BoolP("binary", "b", false, "not supported")
+	fs.StringVarP(&c.BinaryFile, "binary-file", "B", "",
+		"file with messages as they are sent: one, or each after its length")
+	fs.BoolVarP(&t.binary, "binary", "b", false, "take such messages from standard input")
 	fs.StringVarP(&t.metadata, "metadata", "m", "", "metadata as JSON")
 	fs.StringVarP(&c.MetadataFile, "metadata-file", "M", "", "file with it")
 	fs.DurationVar((*time.Duration)(&c.StreamInterval), "stream-interval", 0, "not supported")
 	fs.DurationVar((*time.Duration)(&c.StreamCallDuration), "stream-call-duration", 0, "not supported")
 	fs.UintVar(&c.StreamCallCount, "stream-call-count", 0, "messages of a stream")
 	fs.BoolVar(&c.StreamDynamicMessages, "stream-dynamic-messages", false, "templates are executed for each message")
-	fs.StringVar(&t.reflected, "reflect-metadata", "", "not supported")
+	fs.StringVar(&t.reflected, "reflect-metadata", "", "metadata as JSON with which the server is asked for its methods")
 	fs.StringVarP(&c.Output, "output", "o", "", "file of the report")
 	fs.StringVarP(&c.Format, "format", "O", "summary", "form of the report: "+strings.Join(formats, ", "))
 	fs.UintVar(&c.SkipFirst, "skipFirst", 0, "leave the first calls out of the report")
@@ -117,8 +122,6 @@ func Parse(args []string, in io.Reader) (*Options, error) {
 		return nil, usageOf(err)
 	case version:
 		return nil, errVersion
-	case fs.Changed("binary") || o.BinaryFile != "":
-		return nil, errors.New("binary data isn't supported: give the messages as JSON")
 	case fs.NArg() > 1:
 		return nil, fmt.Errorf("unexpected %s, try --help", fs.Arg(1))
 	}
@@ -143,7 +146,7 @@ func Parse(args []string, in io.Reader) (*Options, error) {
 	if err := o.decode(fs, t); err != nil {
 		return nil, err
 	}
-	return o, o.finish(in)
+	return o, o.finish(in, t.binary)
 }
 
 var (
@@ -206,7 +209,7 @@ func (o *Options) decode(fs *pflag.FlagSet, t *texts) error {
 const unlimited = math.MaxInt32
 
 // finish checks the options and reads what they name.
-func (o *Options) finish(in io.Reader) (err error) {
+func (o *Options) finish(in io.Reader, binary bool) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -235,6 +238,9 @@ func (o *Options) finish(in io.Reader) (err error) {
 		o.data, err = os.ReadFile(strings.TrimSpace(o.DataFile))
 	case o.Data != nil:
 		o.data, err = json.Marshal(o.Data)
+	}
+	if err == nil {
+		err = o.readBinary(in, binary)
 	}
 	if err == nil && strings.TrimSpace(o.MetadataFile) != "" {
 		o.metadata, err = os.ReadFile(strings.TrimSpace(o.MetadataFile))
@@ -272,8 +278,6 @@ func (o *Options) check() error {
 		return errors.New("give times of at least 0")
 	case o.SkipFirst > o.Total && o.Duration == 0:
 		return errors.New("you cannot skip more requests than those run")
-	case o.ReflectMetadata != nil:
-		return errors.New("--reflect-metadata isn't supported: give --proto or --protoset")
 	case o.StreamInterval > 0 || o.StreamCallDuration > 0:
 		return errors.New("--stream-interval and --stream-call-duration aren't supported: a stream's messages are sent at " +
 			"once; --stream-call-count limits their number")

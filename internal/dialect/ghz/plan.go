@@ -21,7 +21,8 @@ import (
 
 // server returns where the server is.
 func (o *Options) server() *calls.Server {
-	s := &calls.Server{Address: strings.TrimPrefix(o.Host, "dns:///"), Authority: o.Authority, Compress: o.Compress}
+	s := &calls.Server{Address: strings.TrimPrefix(o.Host, "dns:///"), Authority: o.Authority, Compress: o.Compress,
+		Reflection: o.ReflectMetadata}
 	if o.Proto != "" {
 		s.Protos, s.Folders = []string{o.Proto}, o.ImportPaths
 	} else if o.Protoset != "" {
@@ -79,23 +80,24 @@ type body struct {
 
 // operation adds the only operation. scripted says that its templates are executed for each call.
 func (o *Options) operation(ctx context.Context, p *plan.Plan, server *calls.Server) (scripted bool, err error) {
-	var data calls.Template
-	if o.NoTemplates {
-		data = calls.Template{Text: calls.Escape(string(o.data))}
-	} else if data, err = split(string(o.data), !o.NoFunctions); err != nil {
-		return false, err
+	b := &body{}
+	var list []string
+	if !o.binary {
+		if list, err = o.template(b); err != nil {
+			return false, err
+		}
 	}
-	list, err := calls.Messages([]byte(data.Text))
-	if err != nil {
-		return false, fmt.Errorf("data: %w", err)
-	}
-	b := &body{actions: data.Actions}
 	if err := o.addMetadata(b); err != nil {
 		return false, err
 	}
 	var md protoreflect.MethodDescriptor
-	if len(list) > 1 || o.StreamCallCount > 0 || b.named() {
+	if o.binary || len(list) > 1 || o.StreamCallCount > 0 || b.named() {
 		if md, err = server.Method(ctx, o.Call); err != nil {
+			return false, err
+		}
+	}
+	if o.binary {
+		if list, err = binaryMessages(o.data, md.Input()); err != nil {
 			return false, err
 		}
 	}
@@ -114,6 +116,21 @@ func (o *Options) operation(ctx context.Context, p *plan.Plan, server *calls.Ser
 	}
 	p.Operations = []plan.Operation{calls.Operation(endpoints.Name(o.Call), steps)}
 	return false, nil
+}
+
+// template returns the messages of data in JSON, and adds their actions.
+func (o *Options) template(b *body) (list []string, err error) {
+	data := calls.Template{Text: calls.Escape(string(o.data))}
+	if !o.NoTemplates {
+		if data, err = split(string(o.data), !o.NoFunctions); err != nil {
+			return nil, err
+		}
+	}
+	b.actions = data.Actions
+	if list, err = calls.Messages([]byte(data.Text)); err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	return list, nil
 }
 
 // named reports whether an action is executed as a template with the names of the method.

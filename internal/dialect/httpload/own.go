@@ -34,6 +34,7 @@ func TakeOwn(args []string) (o *Own, rest []string, err error) {
 	fs.StringVar(&o.Record.Dir, "bundle", "", "")
 	fs.BoolVar(&o.Record.None, "no-record", false, "")
 	fs.StringVar(&o.Record.HDRLog, "hlog", "", "")
+	fs.StringVar(&o.Record.Profile, "cpu-profile", "", "")
 	fs.StringArrayVar(&o.Thresholds, "threshold", nil, "")
 	fs.StringVar(&o.Live.MetricsAddr, "metrics-addr", "", "")
 	fs.StringArrayVar(&o.Live.Destinations, "export", nil, "")
@@ -71,6 +72,7 @@ func OwnHelp() string {
 		"  --watch WHAT          sample what into the record: pid:N, url:ADDRESS …",
 		"  --inspect SERVER      ask servers what they did: auto, or KIND=URL such as redis=redis://host:6379",
 		"  --hlog FILE           write a HdrHistogram log",
+		"  --cpu-profile FILE    write a CPU profile of this process, for go tool pprof",
 		"  --seed N              seed of what is chosen at random",
 		"  --quiet               nothing on standard error but what went wrong",
 		"",

@@ -172,8 +172,8 @@ func headerOf(head string) http.Header {
 	out := http.Header{}
 	for line := range strings.SplitSeq(head, "\n") {
 		if name, value, ok := strings.Cut(line, ":"); ok {
-			out[textproto.CanonicalMIMEHeaderKey(name)] = append(out[textproto.CanonicalMIMEHeaderKey(name)],
-				strings.TrimSpace(value))
+			key := textproto.CanonicalMIMEHeaderKey(name)
+			out[key] = append(out[key], strings.TrimSpace(value))
 		}
 	}
 	return out

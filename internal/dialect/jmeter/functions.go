@@ -364,13 +364,15 @@ func fnURLDecode(t *thread, c *call) string {
 	return v
 }
 
-func escapeHTML(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(s)
-}
+// A Replacer is built when it is first used, which costs far more than a replacement.
+var (
+	entitiesOfHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+	entitiesOfXML  = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
+)
 
-func escapeXML(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;").Replace(s)
-}
+func escapeHTML(s string) string { return entitiesOfHTML.Replace(s) }
+
+func escapeXML(s string) string { return entitiesOfXML.Replace(s) }
 
 func unescapeJava(s string) string {
 	if v, err := strconv.Unquote(`"` + strings.ReplaceAll(s, `"`, `\"`) + `"`); err == nil {

@@ -421,12 +421,21 @@ func (r *httpRequest) multipartBody(t *thread) (string, string, error) {
 	return b.String(), "multipart/form-data; boundary=" + boundary, nil
 }
 
+// usualHead is the room for the header lines that most requests have, in bytes.
+const usualHead = 256
+
+// lineBreaks removes line breaks from values of header lines.
+var lineBreaks = strings.NewReplacer("\r", "", "\n", "")
+
 // request makes the lines of a request. own says that it is the sampler's own, and not a redirect or a resource.
 func (r *httpRequest) request(t *thread, method string, u *url.URL, body, contentType string, own bool) *outgoing {
 	out := &outgoing{method: method, url: u, origin: originOf(u), body: body}
 	var b strings.Builder
 	line := func(name, value string) {
-		b.WriteString(name + ": " + strings.NewReplacer("\r", "", "\n", "").Replace(value) + "\r\n")
+		b.WriteString(name)
+		b.WriteString(": ")
+		b.WriteString(lineBreaks.Replace(value))
+		b.WriteString("\r\n")
 	}
 	target := u.EscapedPath()
 	if target == "" {
@@ -435,6 +444,7 @@ func (r *httpRequest) request(t *thread, method string, u *url.URL, body, conten
 	if u.RawQuery != "" || u.ForceQuery {
 		target += "?" + u.RawQuery
 	}
+	b.Grow(len(method) + len(target) + usualHead)
 	b.WriteString(method + " " + target + " HTTP/1.1\r\n")
 	if r.keepAlive {
 		line("Connection", "keep-alive")

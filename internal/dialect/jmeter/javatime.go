@@ -221,6 +221,6 @@ func javaNumber(pattern string, v int64) string {
 	if v < 0 {
 		sign = "-"
 	}
-	unquote := strings.NewReplacer("'", "").Replace
+	unquote := func(s string) string { return strings.ReplaceAll(s, "'", "") }
 	return sign + unquote(pattern[:begin]) + digits + unquote(pattern[end:])
 }

@@ -646,7 +646,7 @@ func (c *trend) explain() string {
 
 // readAutostop reads the section autostop.
 func (c *Config) readAutostop(n *yaml.Node) {
-	o := c.object(n, "autostop", "autostop", "report_file", "enabled", "package")
+	o := c.object(n, "autostop", keysOf("autostop")...)
 	if o == nil || !c.flag(o.get("enabled"), "enabled", true) {
 		return
 	}

@@ -64,21 +64,6 @@ type playbook struct {
 	host      string
 }
 
-// phantomKeys are the keys of the section phantom.
-var phantomKeys = []string{"additional_libs", "address", "autocases", "affinity", "ammo_limit", "ammo_type", "ammofile",
-	"buffered_seconds", "cache_dir", "chosen_cases", "client_certificate", "client_cipher_suites", "client_key", "config",
-	"connection_test", "enum_ammo", "file_cache", "force_stepping", "gatling_ip", "header_http", "headers", "instances",
-	"loop", "method_options", "method_prefix", "multi", "name", "phantom_http_entity", "phantom_http_field",
-	"phantom_http_field_num", "phantom_http_line", "phantom_modules_path", "phantom_path", "phout_file", "port",
-	"load_profile", "source_log_prefix", "ssl", "threads", "tank_type", "timeout", "uris", "use_caching", "writelog",
-	"enabled", "package"}
-
-// bfgKeys are the keys of the section bfg.
-var bfgKeys = []string{"address", "ammofile", "ammo_limit", "ammo_type", "autocases", "cached_stpd", "cache_dir",
-	"chosen_cases", "enum_ammo", "file_cache", "force_stepping", "green_threads_per_instance", "gun_config", "gun_type",
-	"headers", "header_http", "instances", "load_profile", "loop", "pip", "uris", "use_caching", "worker_type",
-	"enabled", "package"}
-
 // ignored are the sections of plugins that don't change the load, with what brunt has instead.
 var ignored = map[string]string{
 	"uploader": "nothing is uploaded; --export sends figures", "overload": "nothing is uploaded; --export sends figures",
@@ -94,11 +79,6 @@ var ignored = map[string]string{
 var refusedSections = map[string]string{
 	"jmeter": "use brunt jmeter for its plan", "shootexec": "it starts a program of its own",
 }
-
-// coreKeys are the keys of the section core.
-var coreKeys = []string{"affinity", "api_jobno", "artifacts_base_dir", "artifacts_dir", "cmdline", "exitcode",
-	"flush_config_to", "ignore_lock", "uuid", "pid", "message", "lock_dir", "operator", "taskset_path", "debug",
-	"aggregator_max_wait", "aggregator_max_termination_timeout", "skip_generator_check"}
 
 // webGun is the name of the guns of phantom and BFG that send HTTP.
 const webGun = "http"
@@ -328,7 +308,7 @@ func (c *Config) section(key, n *yaml.Node) {
 }
 
 func (c *Config) core(n *yaml.Node) {
-	o := c.object(n, "core", coreKeys...)
+	o := c.object(n, "core", keysOf("core")...)
 	if o == nil {
 		return
 	}
@@ -336,24 +316,21 @@ func (c *Config) core(n *yaml.Node) {
 		c.artifactsBase = c.text(n, "artifacts_base_dir")
 	}
 	c.artifacts = c.text(o.get("artifacts_dir"), "artifacts_dir")
-	if o.get("affinity") != nil {
+	if c.text(o.get("affinity"), "affinity") != "" {
 		c.note("core: affinity isn't followed")
 	}
 }
 
 // phantom reads the section phantom.
 func (c *Config) phantom(o *object) {
-	o = c.object(o.node, "phantom", phantomKeys...)
+	o = c.object(o.node, "phantom", keysOf("phantom")...)
 	if o == nil {
 		return
 	}
 	s := &stream{generator: "phantom", options: map[string]string{"good": "200-399", "parts": "on"}, late: "end"}
-	for _, r := range [][2]string{
-		{"config", "phantom's own configuration isn't read"}, {"gatling_ip", "the system chooses the address"},
-		{"client_cipher_suites", "Go's TLS chooses the suites"},
-	} {
-		if n := o.get(r[0]); n != nil && c.text(n, r[0]) != "" {
-			c.fault(n, "%s isn't available: %s", r[0], r[1])
+	for _, key := range sortedKeys(refusedKeys) {
+		if n := o.get(key); n != nil && c.text(n, key) != "" {
+			c.fault(n, "%s isn't available: %s", key, refusedKeys[key])
 		}
 	}
 	if n := o.get("tank_type"); n != nil && c.text(n, "tank_type") != webGun {
@@ -388,7 +365,7 @@ func (c *Config) phantom(o *object) {
 
 // part reads a part of phantom's multi, which has the section's settings except for those that it gives itself.
 func (c *Config) part(o *object, n *yaml.Node) {
-	own := c.object(n, "a part of multi", phantomKeys...)
+	own := c.object(n, "a part of multi", keysOf("phantom")...)
 	if own == nil {
 		return
 	}
@@ -543,7 +520,7 @@ func expand(path string) string {
 
 // bfg reads the section bfg.
 func (c *Config) bfg(o *object) {
-	o = c.object(o.node, "bfg", bfgKeys...)
+	o = c.object(o.node, "bfg", keysOf("bfg")...)
 	if o == nil {
 		return
 	}

@@ -17,13 +17,9 @@ import (
 	"brunt/internal/plan"
 )
 
-// pandoraKeys are the keys of the section pandora.
-var pandoraKeys = []string{"affinity", "pandora_cmd", "buffered_seconds", "config_content", "config_file", "expvar",
-	"resources", "resource", "report_file", "enabled", "package"}
-
 // pandora reads the section pandora.
 func (c *Config) pandora(o *object) {
-	o = c.object(o.node, "pandora", pandoraKeys...)
+	o = c.object(o.node, "pandora", keysOf("pandora")...)
 	if o == nil {
 		return
 	}

@@ -107,8 +107,8 @@ func (c *Config) callPool(p, g, a *object, gun string) {
 	if n := g.get("reflect_port"); n != nil && c.text(n, "reflect_port") != "0" && c.text(n, "reflect_port") != port {
 		c.fault(n, "reflect_port isn't available: the server is asked for its methods at the target's own port")
 	}
-	if n := g.get("reflect_metadata"); n != nil && len(c.strings(n, "reflect_metadata")) > 0 {
-		c.fault(n, "reflect_metadata isn't available: the server is asked for its methods without metadata")
+	if n := g.get("reflect_metadata"); n != nil {
+		s.calls.Reflection = c.strings(n, "reflect_metadata")
 	}
 	c.unfollowed(g)
 	c.callAmmo(a, s, gun, deadline)

@@ -87,7 +87,7 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 		c.fields = http2.AppendField(c.fields, f.name, value)
 	}
 	dst = c.Append(dst, req.ID, c.fields, c.body)
-	if k.streamed && c.streams != nil {
+	if k.streamed && c.streams != nil || req.RPC.Deadline > 0 {
 		c.Stamp(time.Now().UnixNano())
 	}
 	return dst, nil
@@ -182,16 +182,29 @@ func (c *codec) uncompress(message []byte) (plain []byte, violation protocol.Vio
 	return c.plain, ""
 }
 
-// Reset implements rpc.Handler. A server may cancel the stream of a call whose deadline is over.
+// late reports whether the deadline of the call whose answer is being read is over.
+func (c *codec) late() bool {
+	d := c.current.RPC.Deadline
+	return d > 0 && time.Now().UnixNano()-c.Began >= int64(d)
+}
+
+// cancelledLate is what servers mean that cancel a call, by a reset or a status, because its deadline is over: their
+// timer for the stream and that of the method run at the same time, and either may be first.
+const cancelledLate = "the server cancelled the call, whose deadline is over"
+
+// Reset implements rpc.Handler.
 func (c *codec) Reset(cancelled bool, failure *protocol.Error) {
-	if cancelled && c.current.RPC.Deadline > 0 {
-		failure = statusFailure(c.current, codes.DeadlineExceeded, "the server cancelled the call, whose deadline is over")
+	if cancelled && c.late() {
+		failure = statusFailure(c.current, codes.DeadlineExceeded, cancelledLate)
 	}
 	c.fail(failure)
 }
 
 // Status implements rpc.Handler.
 func (c *codec) Status(code codes.Code, text string) {
+	if code == codes.Canceled && c.late() {
+		code, text = codes.DeadlineExceeded, cancelledLate
+	}
 	c.fail(statusFailure(c.current, code, protocol.Line(text, "")))
 }
 

@@ -11,6 +11,7 @@
 //	import       comma-separated folders in which they, and what they import, are looked for
 //	protoset     comma-separated files with a FileDescriptorSet. Without proto and protoset, the server is asked.
 //	authority    the :authority of requests, if it isn't the address
+//	reflect.NAME a value of metadata that the server's reflection service is asked with, and nothing else
 //	compression  "gzip": messages are compressed, and answers may be; "off" (default)
 //	codec        "off": always use the library tier; "on" (default)
 //
@@ -126,7 +127,7 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 		return protocol.ServerInfo{}, err
 	}
 	info := protocol.ServerInfo{Product: "gRPC server", Settings: map[string]string{}}
-	_, names, err := methods.Reflect(ctx, t, o.authority, nil)
+	_, names, err := methods.Reflect(methods.With(ctx, o.reflection), t, o.authority, nil)
 	switch {
 	case err == nil:
 		info.Settings["services"] = strings.Join(names, ", ")

@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"brunt/internal/load/gen"
@@ -154,14 +158,31 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// until is a context whose time is over when the channel is closed.
+type until struct {
+	context.Context
+	over chan struct{}
+}
+
+func (u until) Done() <-chan struct{} { return u.over }
+
+func (u until) Err() error {
+	select {
+	case <-u.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestAStreamThatNeverEnds(t *testing.T) {
-	s := grpcserver.Start(t)
+	asked := make(chan struct{})
+	once := sync.OnceFunc(func() { close(asked) })
+	s := grpcserver.Start(t, grpcserver.Seen(func(metadata.MD) { once() }))
 	p := program(request("Endless", 0, nil))
 	c := protocoltest.Take(t, New(), protocol.Target{Address: s.Addr}, p, 1000)
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
 	var r protocol.Reply
-	c.Do(ctx, &p.Requests[0], nil, &r)
+	c.Do(until{t.Context(), asked}, &p.Requests[0], nil, &r)
 	if r.Class != protocol.UnknownOutcome || !strings.Contains(r.Text, "no answer within the operation's timeout") {
 		t.Errorf("%+v", r.Failure)
 	}
@@ -258,6 +279,7 @@ func TestSources(t *testing.T) {
 		"syntax = \"proto3\";\nimport \"away/echo.proto\";\nmessage X { Nothing n = 1; }"))
 	write("elsewhere/away/echo.proto", []byte("syntax = \"proto3\"; message Nothing {}"))
 	say := request("Say", 0, nil, "{}")
+	guarded := grpcserver.Start(t, grpcserver.With(grpc.StreamInterceptor(askedWith("token", "x")))).Addr
 	for _, c := range []struct {
 		name    string
 		address string
@@ -267,6 +289,8 @@ func TestSources(t *testing.T) {
 	}{
 		{"v1", grpcserver.Start(t, grpcserver.Reflection("v1")).Addr, nil, say, ""},
 		{"v1alpha", grpcserver.Start(t, grpcserver.Reflection("v1alpha")).Addr, nil, say, ""},
+		{"reflection for those who may ask", guarded, map[string]string{"reflect.token": "x"}, say, ""},
+		{"reflection for others", guarded, nil, say, "the methods of " + guarded + ": who asks?"},
 		{"without reflection", none.Addr, nil, say, "has no reflection: give its .proto files by option proto"},
 		{"proto", none.Addr, map[string]string{"proto": file}, say, ""},
 		{"proto in a folder", none.Addr, map[string]string{"proto": "echo.proto", "import": dir}, say, ""},
@@ -313,6 +337,18 @@ func TestSources(t *testing.T) {
 				t.Errorf("%+v", r.Failure)
 			}
 		})
+	}
+}
+
+// askedWith lets only those ask the reflection service who send a value as metadata, with nothing else.
+func askedWith(name, value string) grpc.StreamServerInterceptor {
+	return func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		got := metadata.ValueFromIncomingContext(s.Context(), name)
+		if reflects := strings.HasPrefix(info.FullMethod, "/grpc.reflection."); reflects && !slices.Equal(got, []string{value}) ||
+			!reflects && got != nil {
+			return status.Error(codes.Unauthenticated, "who asks?")
+		}
+		return handle(srv, s)
 	}
 }
 

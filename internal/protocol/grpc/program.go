@@ -48,16 +48,21 @@ type field struct {
 
 // options are those of a target.
 type options struct {
-	source    methods.Source
-	authority string
-	gzip      bool
-	codec     bool
+	source     methods.Source
+	authority  string
+	reflection map[string]string // metadata of questions to the reflection service
+	gzip       bool
+	codec      bool
 }
+
+// ReflectionPrefix is what the names of options begin with that are metadata of questions to the reflection service.
+const ReflectionPrefix = "reflect."
 
 func parseOptions(t protocol.Target) (o options, refused *protocol.Error) {
 	read := protocol.OptionsOf("grpc", t)
 	o.source = methods.SourceOf(read.Text("proto", ""), read.Text("import", ""), read.Text("protoset", ""))
 	o.authority = read.Text("authority", "")
+	o.reflection = read.Prefixed(ReflectionPrefix)
 	o.gzip = read.Choice("compression", "off", "gzip") == "gzip"
 	o.codec = read.Bool("codec", true)
 	return o, read.Done()
@@ -115,7 +120,7 @@ func compile(ctx context.Context, t protocol.Target, p *protocol.Program) (*prep
 			services = append(services, s)
 		}
 	}
-	files, refused := o.source.Find(ctx, t, o.authority, services)
+	files, refused := o.source.Find(methods.With(ctx, o.reflection), t, o.authority, services)
 	if refused != nil {
 		return nil, refused
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -88,6 +89,30 @@ func TestScan(t *testing.T) {
 		got := protocoltest.Torn(t, func() protocol.Codec { return fresh() }, &p.Requests[0], []byte(c.answer), false)
 		if !strings.Contains(got.String(), c.want) {
 			t.Errorf("%s: got %s (%s); want %s", c.name, got, got.Reply.Text, c.want)
+		}
+	}
+}
+
+// A server that cancels a call means its deadline, if that is over.
+func TestCancelledByTheServer(t *testing.T) {
+	reset := frameOf(http2.FrameRSTStream, 0, 1, []byte{0, 0, 0, 8})
+	trailers := frameOf(http2.FrameHeaders, endOfAll, 1, block(":status", "200", "grpc-status", "1"))
+	for _, c := range []struct {
+		deadline time.Duration
+		answer   []byte
+		want     string
+	}{
+		{1, reset, `class=unknown-outcome code="DeadlineExceeded"`},
+		{1, trailers, `class=unknown-outcome code="DeadlineExceeded"`},
+		{time.Hour, reset, `class=unknown-outcome code="RST_STREAM"`},
+		{time.Hour, trailers, `class=server code="Canceled"`}, {0, trailers, `class=server code="Canceled"`},
+	} {
+		r := request("Say", 0, nil)
+		r.RPC.Deadline = c.deadline
+		p, fresh := sent(t, r, nil)
+		got := protocoltest.Torn(t, func() protocol.Codec { return fresh() }, &p.Requests[0], c.answer, false)
+		if !strings.Contains(got.String(), c.want) {
+			t.Errorf("%v: got %s; want %s", c.deadline, got, c.want)
 		}
 	}
 }

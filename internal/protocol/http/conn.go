@@ -37,6 +37,7 @@ type conn struct {
 	http      *link // nil: the next request opens it
 	others    map[origin]*link
 	lost      map[origin]bool // origins other than home whose connection was lost and hasn't been reopened
+	whole     *roamer         // sends the requests that are sent as they are
 	heard     bool            // the only server's description of itself is known
 
 	seen    []uint32 // number of answers so far, by request
@@ -47,7 +48,7 @@ type conn struct {
 
 func newConn(d *Driver, t protocol.Target, p *prepared) *conn {
 	c := &conn{driver: d, target: t, scheme: d.scheme(t), plan: p, seen: make([]uint32, len(p.requests)),
-		scratch: make([]byte, 32<<10)}
+		scratch: make([]byte, 32<<10), whole: newRoamer(d, t, p)}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!p.options.prior)
 	protocols.SetHTTP2(!p.options.http1)
@@ -183,6 +184,10 @@ func tlsFault(address string, err error) *protocol.Error {
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	reply.Reset(len(req.Capture))
 	r := &c.plan.requests[req.ID]
+	if r.raw {
+		c.whole.Do(ctx, req, args, reply)
+		return
+	}
 	out, refused := c.request(ctx, r, args)
 	if refused != nil {
 		reply.Fail(refused)
@@ -352,6 +357,7 @@ func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http
 		}
 		target = parsed
 	}
+	version1 := c.plan.options.http1 || r.origin.scheme == "http" && !c.plan.options.prior
 	out := (&http.Request{Method: r.web.Method, URL: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: make(http.Header)}).WithContext(ctx)
 	for i := range r.fields {
@@ -364,10 +370,15 @@ func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http
 		case "Host":
 			out.Host = value
 		case "Connection":
-			out.Close = strings.EqualFold(value, "close")
+			if out.Close = strings.EqualFold(value, "close"); !out.Close && version1 {
+				out.Header.Add(f.name, value) // HTTP/2 has none
+			}
 		default:
 			out.Header.Add(f.name, value)
 		}
+	}
+	if !r.has("User-Agent") {
+		out.Header["User-Agent"] = nil // or net/http would send its own
 	}
 	if r.sendsBody {
 		c.body.begin()
@@ -451,7 +462,7 @@ func (c *conn) Close() error {
 	for to := range c.others {
 		c.drop(to)
 	}
-	return nil
+	return c.whole.Close()
 }
 
 var _ protocol.AdHoc = (*conn)(nil)
@@ -459,6 +470,9 @@ var _ protocol.AdHoc = (*conn)(nil)
 // Add prepares a request that isn't part of the session's program. It doesn't affect other sessions.
 func (c *conn) Add(_ context.Context, req *protocol.Request) error {
 	r, err := c.driver.prepareOne(c.target, c.plan.options, req)
+	if err == nil && r.raw {
+		err = errors.New("only a plan's requests can be sent as they are")
+	}
 	if err != nil {
 		return protocol.Refused(req, "%v", err)
 	}

@@ -108,10 +108,10 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return nil, refused
 	}
-	if plan.roams {
-		return &roamer{driver: d, target: t, plan: plan}, nil
+	if plan.entire && (plan.roams || plan.away(origin{d.scheme(t), t.Address})) {
+		return newRoamer(d, t, plan), nil
 	}
-	if plan.options.noReuse && plan.whole {
+	if plan.options.noReuse && plan.entire {
 		return d.openOneshot(ctx, t, plan)
 	}
 	if _, ok := d.Takes(t, p); !ok || len(p.Requests) == 0 { // scripts may add requests that the codec lacks

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,12 +52,17 @@ func allAway(p *protocol.Program) bool {
 func originsOf(requests []request) (all []origin) {
 	seen := map[origin]bool{}
 	for i := range requests {
-		if to := requests[i].origin; !seen[to] {
+		if to := requests[i].origin; !seen[to] && !requests[i].raw { // those have connections of their own
 			seen[to] = true
 			all = append(all, to)
 		}
 	}
 	return all
+}
+
+// away reports whether a request that is sent as it is goes to another origin than the session's own.
+func (p *prepared) away(home origin) bool {
+	return slices.ContainsFunc(p.requests, func(r request) bool { return r.raw && r.origin != home })
 }
 
 // home returns the origin of the session's own address, or the zero value if it has none.

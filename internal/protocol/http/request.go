@@ -18,8 +18,9 @@ type prepared struct {
 	requests []request
 	encoded  func() []encoded // requests of the codec tier, encoded once
 	heads    func() []head    // likewise, for HTTP/2
-	whole    bool             // requests are sent as they are: protocol.Web.Raw
-	roams    bool             // requests say where they go
+	whole    bool             // some requests are sent as they are: protocol.Web.Raw
+	entire   bool             // all are
+	roams    bool             // some requests say where they go
 	unbound  bool             // sessions have no address of their own
 	origins  []origin         // origins of the requests, without duplicates
 	heard    *heard           // what servers have revealed about themselves; the driver's
@@ -57,14 +58,14 @@ func (d *Driver) prepare(t protocol.Target, p *protocol.Program) (*prepared, *pr
 	if refused != nil {
 		return nil, refused
 	}
-	out := &prepared{options: o, requests: make([]request, len(p.Requests)), heard: &d.heard}
+	out := &prepared{options: o, requests: make([]request, len(p.Requests)), heard: &d.heard, entire: len(p.Requests) > 0}
 	for i := range p.Requests {
 		r, err := d.prepareOne(t, o, &p.Requests[i])
 		if err != nil {
 			return nil, protocol.Bad("request %q: %v", p.Requests[i].Name, err)
 		}
 		out.requests[i] = r
-		out.whole = out.whole || r.raw
+		out.whole, out.entire = out.whole || r.raw, out.entire && r.raw
 		out.roams = out.roams || r.roams
 	}
 	out.unbound = o.lazy || allAway(p)
@@ -178,10 +179,16 @@ func fieldsOf(w *protocol.Web, params int, defaults [][2]string) (out []field, e
 			all = append(all, h)
 		}
 	}
+	hosts := 0
 	for _, h := range append(all, w.Header...) {
 		switch strings.ToLower(h[0]) {
 		case "content-length", "transfer-encoding":
 			return nil, fmt.Errorf("the header %s is set by brunt; leave it out", h[0])
+		}
+		if strings.EqualFold(h[0], "Host") {
+			if hosts++; hosts > 1 {
+				return nil, fmt.Errorf("the header Host is given twice")
+			}
 		}
 		if h[1] == "" && strings.EqualFold(h[0], "User-Agent") {
 			continue // as in net/http: none is sent

@@ -17,8 +17,8 @@ func withoutOrigin(w *protocol.Web) *protocol.Web {
 	return &at
 }
 
-// roamer is a session whose requests say where they go. It has a connection to each origin that a request has needed.
-// Connecting is part of the request that needs it, and the loss of a connection fails only that request.
+// roamer sends requests as they are to the origins that they name. It has a connection to each origin that a request
+// has needed. Connecting is part of the request that needs it, and the loss of a connection fails only that request.
 type roamer struct {
 	driver *Driver
 	target protocol.Target
@@ -28,16 +28,16 @@ type roamer struct {
 
 var _ protocol.Conn = (*roamer)(nil)
 
+func newRoamer(d *Driver, t protocol.Target, p *prepared) *roamer {
+	return &roamer{driver: d, target: t, plan: p, open: map[origin]*blocking.Conn{}}
+}
+
 // Do implements protocol.Conn.
 func (c *roamer) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	reply.Reset(len(req.Capture))
-	if len(args) == 0 {
-		reply.Fail(protocol.Bad("the request doesn't say where it goes"))
-		return
-	}
-	to, err := parseOrigin(string(args[0].B), origin{c.driver.scheme(c.target), c.target.Address})
-	if err != nil {
-		reply.Fail(protocol.Bad("%v", err))
+	to, refused := c.origin(&c.plan.requests[req.ID], args)
+	if refused != nil {
+		reply.Fail(refused)
 		return
 	}
 	conn, took, refused := c.reach(ctx, to)
@@ -57,10 +57,25 @@ func (c *roamer) Do(ctx context.Context, req *protocol.Request, args []gen.Value
 		conn.Do(ctx, req, args, reply)
 	}
 	reply.Parts.ConnectNs = took
-	if reply.Fatal {
+	if reply.Fatal || c.plan.options.noReuse {
 		c.drop(to)
 		reply.Fatal = false
 	}
+}
+
+// origin returns where a request goes.
+func (c *roamer) origin(r *request, args []gen.Value) (origin, *protocol.Error) {
+	switch {
+	case !r.roams:
+		return r.origin, nil
+	case len(args) == 0:
+		return origin{}, protocol.Bad("the request doesn't say where it goes")
+	}
+	to, err := parseOrigin(string(args[0].B), origin{c.driver.scheme(c.target), c.target.Address})
+	if err != nil {
+		return origin{}, protocol.Bad("%v", err)
+	}
+	return to, nil
 }
 
 // reach returns the connection to an origin, and how long it took to open, ns.
@@ -89,9 +104,6 @@ func (c *roamer) reach(ctx context.Context, to origin) (*blocking.Conn, int64, *
 		return nil, 0, refused
 	}
 	conn := blocking.New(protocol.CodecConn{Net: nc, Codec: newCodec(c.plan)})
-	if c.open == nil {
-		c.open = map[origin]*blocking.Conn{}
-	}
 	c.open[to] = conn
 	return conn, int64(time.Since(began)), nil
 }

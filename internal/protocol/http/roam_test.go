@@ -71,3 +71,65 @@ func TestRoaming(t *testing.T) {
 		t.Errorf("a request to nowhere: class %v", class)
 	}
 }
+
+// Requests that are sent as they are arrive as written wherever they go, also beside others, and with a connection for
+// each.
+func TestWholeRequestsWithAnOrigin(t *testing.T) {
+	site := func() *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write([]byte(r.Host + r.URL.Path + " " + r.Header.Get("Origin")))
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	one, two := site(), site()
+	whole := func(origin, path string) protocol.Request {
+		return protocol.Request{Verb: protocol.HTTP, Capture: []protocol.Capture{{Name: "body", Kind: gen.String}},
+			Web: &protocol.Web{Method: "GET", Path: "/", Origin: origin, Raw: true,
+				Body: []byte("GET " + path + " HTTP/1.1\r\nHost: own\r\nOrigin: http://a\r\n\r\n")}}
+	}
+	other := get("/other")
+	other.Capture = whole("", "").Capture
+	home := strings.TrimPrefix(one.URL, "http://")
+	for name, requests := range map[string][]protocol.Request{
+		"away": {whole(two.URL, "/a")}, "at home": {whole(one.URL, "/a")}, "here": {whole("", "/a")},
+		"both": {whole(one.URL, "/a"), whole(two.URL, "/b")}, "beside another": {whole(two.URL, "/a"), other},
+		"here, beside another": {whole("", "/a"), other},
+	} {
+		for _, options := range []map[string]string{nil, {"noreuse": "on"}} {
+			t.Run(name+options["noreuse"], func(t *testing.T) {
+				program := &protocol.Program{Requests: requests}
+				for i := range program.Requests {
+					program.Requests[i].ID = i
+				}
+				c, err := New().Dial(t.Context(), protocol.Target{Address: home, Options: options}, program)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				for i := range program.Requests {
+					want := []string{"own/a http://a", "own/b http://a"}[i]
+					if !program.Requests[i].Web.Raw {
+						want = home + "/other "
+					}
+					for range 2 {
+						var reply protocol.Reply
+						c.Do(t.Context(), &program.Requests[i], nil, &reply)
+						if reply.Class != protocol.OK || reply.Fatal || string(reply.Captured[0].B) != want {
+							t.Errorf("%d: %+v, %q; want %q", i, reply.Failure, reply.Captured[0].B, want)
+						}
+					}
+				}
+			})
+		}
+	}
+	c, err := New().Dial(t.Context(), protocol.Target{Address: home}, &protocol.Program{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	added := whole("", "/a")
+	if err := c.(protocol.AdHoc).Add(t.Context(), &added); err == nil || !strings.Contains(err.Error(), "as they are") {
+		t.Errorf("added: %v", err)
+	}
+}

@@ -88,3 +88,22 @@ func TestListOfAnswers(t *testing.T) {
 		t.Errorf("%v %q", done, reply.Captured[2].B)
 	}
 }
+
+// The codec measures how long an answer is waited for and read, on event loops too.
+func TestPartsOfTheTime(t *testing.T) {
+	for option, measured := range map[string]bool{"on": true, "off": false} {
+		req := get("/")
+		c := fresh(t, protocol.Target{Address: "h:80", Options: map[string]string{"parts": option}}, req)()
+		if _, refused := c.Encode(nil, &req, nil); refused != nil {
+			t.Fatal(refused)
+		}
+		var reply protocol.Reply
+		for _, piece := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n", "x"} {
+			c.Scan([]byte(piece), &req, &reply)
+		}
+		p := &reply.Parts
+		if reply.Status != 200 || measured != (p.WaitNs > 0 && p.ReadNs > 0) || p.ConnectNs != 0 || p.BodyBytes != 1 {
+			t.Errorf("parts %s: %+v", option, p)
+		}
+	}
+}

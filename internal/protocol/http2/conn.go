@@ -29,6 +29,7 @@ type Stream struct {
 	Partial []byte // for the user: a part of the answer
 	Count   int64  // for the user: messages of the answer so far
 	At      int64  // for the user: a time
+	Began   int64  // when it was stamped; 0 if it wasn't
 	// Encoding is for the user: how the messages of the answer are encoded.
 	Encoding string
 
@@ -275,8 +276,8 @@ func (c *Conn) begin() *Stream {
 	return s
 }
 
-// Stamp sets the time of the request that was encoded last.
-func (c *Conn) Stamp(at int64) { c.sent.At = at }
+// Stamp sets the times of the request that was encoded last.
+func (c *Conn) Stamp(at int64) { c.sent.At, c.sent.Began = at, at }
 
 // position returns where a stream is, or would be, in c.streams.
 func (c *Conn) position(id uint32) int {

@@ -49,13 +49,7 @@ func parseOptions(t protocol.Target) (options, *protocol.Error) {
 	if o.sql == "auto" {
 		o.sql = ""
 	}
-	if refused := read.Done(); refused != nil {
-		return o, refused
-	}
-	if t.TLS != nil {
-		return o, protocol.Bad("iproto is spoken without TLS here: remove tls, or use the pg protocol with Picodata")
-	}
-	return o, nil
+	return o, read.Done()
 }
 
 // Dial opens a connection within Target.ConnectTimeout and prepares the program. An error is a *protocol.Error.

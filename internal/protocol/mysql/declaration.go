@@ -8,6 +8,13 @@ func Declaration() protocol.Declaration {
 		Names: []string{"mysql", "mariadb", "tidb"},
 		Open:  func() protocol.Driver { return New() },
 		Port:  "3306",
+		Notation: &protocol.Notation{
+			Schemes: map[string]bool{"mysql": false, "mariadb": false},
+			Parameters: map[string]string{"ssl-mode": "sslmode", "ssl-ca": "sslrootcert", "ssl-cert": "sslcert",
+				"ssl-key": "sslkey", "connect-timeout": "connect_timeout"},
+			Modes: map[string]string{"DISABLED": "disable", "PREFERRED": "prefer", "REQUIRED": "require",
+				"VERIFY_CA": "verify-ca", "VERIFY_IDENTITY": "verify-full"},
+		},
 		SQL: []protocol.SQLServer{
 			{Product: "MySQL", Flavor: protocol.FlavorMySQL},
 			{Product: "MariaDB", Flavor: protocol.FlavorMySQL},

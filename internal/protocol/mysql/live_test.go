@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"os"
@@ -415,7 +416,23 @@ func TestDescribe(t *testing.T) {
 
 func TestWays(t *testing.T) {
 	program := &protocol.Program{Requests: []protocol.Request{{Name: "one", Verb: protocol.SQL, Text: "SELECT 1"}}}
-	for _, way := range protocoltest.Ways(t, targetOf(servers.MariaDB(t)), nil) {
-		t.Run(way.Name, func(t *testing.T) { way.Takes(t, New(), program) })
+	secured := testserver.MariaDB(t, testserver.TLS(), testserver.Start("ALTER USER brunt REQUIRE X509"))
+	secure := targetOf(secured)
+	if _, err := New().Dial(t.Context(), secure, program); err == nil || !strings.Contains(err.Error(), "1045") {
+		t.Errorf("without TLS: %v", err)
+	}
+	secure.TLS = secured.TLS
+	if _, err := New().Dial(t.Context(), secure, program); err == nil || !strings.Contains(err.Error(), "1045") {
+		t.Errorf("without a certificate: %v", err)
+	}
+	pair, err := tls.LoadX509KeyPair(secured.CAFile, strings.TrimSuffix(secured.CAFile, ".crt")+".key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	secure.TLS.Certificates = []tls.Certificate{pair}
+	for name, target := range map[string]protocol.Target{"": targetOf(servers.MariaDB(t)), "a client's certificate, ": secure} {
+		for _, way := range protocoltest.Ways(t, target, nil) {
+			t.Run(name+way.Name, func(t *testing.T) { way.Takes(t, New(), program) })
+		}
 	}
 }

@@ -16,8 +16,11 @@ import (
 
 var _ protocol.CodecDriver = (*Driver)(nil)
 
-// Takes refuses what only the library does: requests on records, and captured values.
-func (*Driver) Takes(_ protocol.Target, p *protocol.Program) (why string, ok bool) {
+// Takes refuses what only the library does: TLS, requests on records, and captured values.
+func (*Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
+	if t.TLS != nil {
+		return "TLS needs the library tier", false
+	}
 	for i := range p.Requests {
 		r := &p.Requests[i]
 		switch {

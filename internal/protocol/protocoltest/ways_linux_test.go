@@ -63,7 +63,7 @@ func TestWays(t *testing.T) {
 		start  func(t *testing.T) subject
 		secure protocoltest.Handshake
 	}{
-		{postgresSubject, askedForTLS}, {redis2Subject, protocoltest.Plain}, {iprotoSubject, nil},
+		{postgresSubject, askedForTLS}, {redis2Subject, protocoltest.Plain}, {iprotoSubject, protocoltest.Plain},
 		{httpSubject, protocoltest.Plain}, {etcdSubject, protocoltest.Plain},
 	} {
 		s := c.start(t)

@@ -154,15 +154,22 @@ const loadGCPercent = 400
 // seem to grow for that time. Collecting such a small heap takes a few milliseconds per minute.
 const loopGCPercent = 25
 
+// scriptGCPercent is the target during a load on event loops whose operations are scripts. They allocate for each
+// operation: with the target for other loads, a heap of ten megabytes would be collected several times a second.
+const scriptGCPercent = 50
+
 // tuneGC reduces garbage collection during the load: it collects the garbage of the set-up first, and sets a target for
 // the tier, unless the user has set GOGC. The returned function restores the target.
-func tuneGC(run *record.Run) (restore func()) {
+func tuneGC(run *record.Run, scripts bool) (restore func()) {
 	runtime.GC()
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
 	percent := loadGCPercent
-	if run.OnLoops() {
+	switch {
+	case run.OnLoops() && scripts:
+		percent = scriptGCPercent
+	case run.OnLoops():
 		percent = loopGCPercent
 	}
 	before := debug.SetGCPercent(percent)

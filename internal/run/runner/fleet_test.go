@@ -17,18 +17,25 @@ func TestCollectorIsPutBack(t *testing.T) {
 		debug.SetGCPercent(p)
 		return p
 	}
-	for tier, want := range map[string]int{"library": loadGCPercent, "codec": loopGCPercent} {
-		restore := tuneGC(&record.Run{Tier: tier})
-		if got := percent(); got != want {
-			t.Errorf("%s: %d %%, want %d", tier, got, want)
+	for _, c := range []struct {
+		tier    string
+		scripts bool
+		want    int
+	}{
+		{"library", false, loadGCPercent}, {"library", true, loadGCPercent}, {"codec", false, loopGCPercent},
+		{"codec", true, scriptGCPercent},
+	} {
+		restore := tuneGC(&record.Run{Tier: c.tier}, c.scripts)
+		if got := percent(); got != c.want {
+			t.Errorf("%s, scripts %v: %d %%, want %d", c.tier, c.scripts, got, c.want)
 		}
 		restore()
 		if got := percent(); got != 77 {
-			t.Errorf("after %s: %d %%", tier, got)
+			t.Errorf("after %s: %d %%", c.tier, got)
 		}
 	}
 	t.Setenv("GOGC", "50")
-	restore := tuneGC(&record.Run{Tier: plan.TierLibrary})
+	restore := tuneGC(&record.Run{Tier: plan.TierLibrary}, false)
 	defer restore()
 	if got := percent(); got != 77 {
 		t.Errorf("set by the user: %d %%", got)

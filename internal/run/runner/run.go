@@ -274,7 +274,7 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		return err
 	}
 	if !r.o.KeepCollector {
-		defer tuneGC(r.Record)()
+		defer tuneGC(r.Record, r.Workload.HasScripts())()
 	}
 	defer r.watchNodes(ctx)()
 	defer r.watchPrimaries(ctx)()

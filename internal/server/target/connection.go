@@ -17,7 +17,7 @@ import (
 )
 
 // Unfold parses connection strings among the target's addresses and stores their parts in the target's fields.
-// It accepts URLs of PostgreSQL and Redis, and libpq's keyword-value pairs. Addresses of the form host:port are
+// It accepts URLs of PostgreSQL, MySQL and Redis, and libpq's keyword-value pairs. Addresses of the form host:port are
 // unchanged. An error is one line for the user, without secrets.
 func Unfold(p *plan.Plan) error {
 	var addresses []string
@@ -143,6 +143,7 @@ func parse(text string) (s connection.Settings, of string, err error) {
 	if s, err = connection.ParseURL(text); err != nil {
 		return nil, d.Name(), err
 	}
+	translate(s, d.Notation)
 	scheme, _, _ := strings.Cut(text, "://")
 	if d.Notation.Schemes[scheme] {
 		s["sslmode"] = "verify-full"
@@ -152,6 +153,25 @@ func parse(text string) (s connection.Settings, of string, err error) {
 		delete(s, d.Notation.Database)
 	}
 	return s, d.Name(), nil
+}
+
+// translate gives the parameters of a URL libpq's names and values.
+func translate(s connection.Settings, n *protocol.Notation) {
+	for theirs, name := range n.Parameters {
+		if value, given := s[theirs]; given {
+			s[name] = value
+			delete(s, theirs)
+		}
+	}
+	if len(n.Modes) == 0 {
+		return
+	}
+	if mode, known := n.Modes[strings.ToUpper(s["sslmode"])]; known {
+		s["sslmode"] = mode
+	}
+	if s["sslmode"] == "" && s["sslrootcert"]+s["sslcert"]+s["sslkey"] != "" {
+		s["sslmode"] = "require"
+	}
 }
 
 // unfold stores the settings in the plan's target and returns their addresses. further says that it isn't the

@@ -31,6 +31,13 @@ func TestUnfold(t *testing.T) {
 			[]string{`host=a`, `b port=1 user = u password='it\'s me' dbname=shop sslmode=verify-full sslrootcert=ca.pem`},
 			plan.Target{Protocol: "pg", Addresses: []string{"a:1", "b:1"}, User: "u", Password: "it's me", Database: "shop",
 				TLS: plan.TLS{Enabled: true, CAFile: "ca.pem"}}},
+		{"mysql, a client's certificate", "", []string{
+			"mysql://u:secret@db:3307/shop?ssl-mode=VERIFY_IDENTITY&ssl-ca=ca.pem&ssl-cert=c.pem&ssl-key=k.pem"},
+			plan.Target{Protocol: "mysql", Addresses: []string{"db:3307"}, User: "u", Password: "secret", Database: "shop",
+				TLS: plan.TLS{Enabled: true, CAFile: "ca.pem", CertFile: "c.pem", KeyFile: "k.pem"}}},
+		{"mariadb, a certificate without a mode", "", []string{"mariadb://db/?ssl-cert=c.pem&ssl-key=k.pem"},
+			plan.Target{Protocol: "mysql", Addresses: []string{"db"},
+				TLS: plan.TLS{Enabled: true, InsecureSkipVerify: true, CertFile: "c.pem", KeyFile: "k.pem"}}},
 		{"redis", "", []string{"redis://u:secret@cache:6380/2"},
 			plan.Target{Protocol: "redis", Addresses: []string{"cache:6380"}, User: "u", Password: "secret", Database: "2"}},
 		{"redis, password alone, TLS", "redis", []string{"rediss://:secret@cache"},

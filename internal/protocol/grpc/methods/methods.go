@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 	"google.golang.org/grpc/status"
@@ -289,6 +290,14 @@ func HealthOf(ctx context.Context, t protocol.Target, authority string) string {
 		return "unknown: " + protocol.Line(status.Convert(err).Message(), "")
 	}
 	return r.Status.String()
+}
+
+// With returns a context with metadata for Find and Reflect to ask the server with.
+func With(ctx context.Context, values map[string]string) context.Context {
+	if len(values) == 0 {
+		return ctx
+	}
+	return metadata.NewOutgoingContext(ctx, metadata.New(values))
 }
 
 // Reflect asks the server for the files that describe services; with none, for the names of its services.
