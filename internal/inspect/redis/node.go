@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -32,6 +33,8 @@ type node struct {
 	slowest  int64 // ID of the newest entry of SLOWLOG that isn't the load's
 	slow     map[int64]slow
 	held     map[string]*held
+	clients  []inspect.Session // of the latest sample, by name and address
+	unlisted bool              // a sample couldn't have them
 	before   map[string]latest // events of the latency monitor
 	events   map[string]latest // those during the load
 	config   map[string]string
@@ -198,6 +201,9 @@ func (n *node) sample(ctx context.Context) error {
 		n.note("CLIENT LIST", err)
 		text, _ := answer.(string)
 		n.sessions(parseSessions(text))
+		n.unlisted = n.unlisted || code(err) != ""
+	} else {
+		n.unlisted = true
 	}
 	answer, err = n.client.ask(ctx, "LATENCY", "LATEST")
 	n.note("LATENCY LATEST", err)
@@ -211,11 +217,18 @@ func (n *node) sample(ctx context.Context) error {
 	return nil
 }
 
-// sessions notes sessions whose answers wait to be read. Replicas and monitors have their own buffers.
+// sessions notes who is connected, and sessions whose answers wait to be read. Replicas and monitors have their own
+// buffers. What sessions do isn't known: Redis executes one command at a time, which is now CLIENT LIST.
 func (n *node) sessions(all []session) {
+	n.clients = nil
 	for _, s := range all {
+		if strings.ContainsAny(s["flags"], "SM") || s["name"] == clientName {
+			continue
+		}
+		host, _, _ := net.SplitHostPort(s["addr"])
+		n.clients = append(n.clients, inspect.Session{Application: s["name"], Address: host, Count: 1})
 		output := s.number("omem")
-		if output < leastOutput || strings.ContainsAny(s["flags"], "SM") || s["name"] == clientName {
+		if output < leastOutput {
 			continue
 		}
 		h := n.held[s["id"]]

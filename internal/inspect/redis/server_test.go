@@ -169,6 +169,40 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// Whose connections there are is known by their names. If the load sends commands over sessions without a name, theirs
+// can't be told from others.
+func TestConnectionsAreCounted(t *testing.T) {
+	s := testserver.Redis(t)
+	for _, name := range []string{protocol.SessionName, protocol.SessionName, "cart"} {
+		drive(t, s.Addr).do("CLIENT SETNAME " + name)
+	}
+	sampled := func(i *Inspector) {
+		for range 3 {
+			if err := i.sample(t.Context(), time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	out := watched(t, s.Addr, []inspect.Operation{operation("get", "GET", "k")}, sampled)
+	if out.SeesWork() || len(out.Activity.Clients) != 2 {
+		t.Fatalf("%+v", out.Activity.Clients)
+	}
+	for k, want := range []record.ClientPool{
+		{Application: protocol.SessionName, Address: s.Host, Mean: 2, Max: 2, Generator: true},
+		{Application: "cart", Address: s.Host, Mean: 1, Max: 1},
+	} {
+		if got := out.Activity.Clients[k]; got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	unnamed := testserver.Redis(t)
+	drive(t, unnamed.Addr)
+	out = watched(t, unnamed.Addr, []inspect.Operation{operation("get", "GET", "k")}, sampled)
+	if out.Activity.Clients != nil {
+		t.Errorf("%+v, though the load's sessions have no name", out.Activity.Clients)
+	}
+}
+
 // A replica that is synchronized in full again is found.
 func TestResync(t *testing.T) {
 	primary, replica := testserver.Redis(t), testserver.Redis(t)
