@@ -43,7 +43,7 @@ const (
 	// askXacts leaves differences of times to this side: each function of SQL costs more than a column.
 	askXacts = `SELECT trx_id, trx_mysql_thread_id AS thread, trx_state AS state, trx_query AS text,
 		NOW(6) AS now, trx_started AS started, trx_wait_started AS waits FROM information_schema.INNODB_TRX`
-	askLocksMariaDB = `SELECT requesting_trx_id AS waiting, blocking_trx_id AS holder, l.lock_table AS relation,
+	askLocksInnoDB = `SELECT requesting_trx_id AS waiting, blocking_trx_id AS holder, l.lock_table AS relation,
 		CONCAT(l.lock_type, ' ', l.lock_mode) AS kind FROM information_schema.INNODB_LOCK_WAITS w
 		JOIN information_schema.INNODB_LOCKS l ON l.lock_id = w.requested_lock_id LIMIT 100`
 	askLocksMySQL = `SELECT w.REQUESTING_ENGINE_TRANSACTION_ID AS waiting, w.BLOCKING_ENGINE_TRANSACTION_ID AS holder,
@@ -236,8 +236,8 @@ func (i *Inspector) addLocks(ctx context.Context, open map[string]*transaction) 
 		return nil
 	}
 	ask := askLocksMySQL
-	if i.product == "MariaDB" {
-		ask = askLocksMariaDB
+	if i.product == "MariaDB" || strings.HasPrefix(i.version, "5.") {
+		ask = askLocksInnoDB
 	}
 	r, err := i.optional(ctx, "lock waits", ask)
 	if err != nil || r == nil {

@@ -41,6 +41,8 @@ type node struct {
 	restore  string // the latency monitor's setting before the load; "" if it wasn't changed
 	lagMax   map[string]float64
 	restarts int
+	other    string    // run_id of another server that answered
+	began    time.Time // of the first question
 	unlike   []refusedAsk
 }
 
@@ -69,6 +71,7 @@ func (n *node) begin(ctx context.Context, monitorMs int) error {
 	if err := n.client.connect(ctx); err != nil {
 		return err
 	}
+	n.began = time.Now()
 	if err := n.snapshot(ctx); err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -155,7 +158,12 @@ func (n *node) read(ctx context.Context) (*inspect.Reading, error) {
 	text, _ := answer.(string)
 	all := parseInfo(text)
 	if n.last != nil && n.last["run_id"] != all["run_id"] {
-		n.restarts++
+		// A server that has been up for longer than it has been asked is another one, behind a proxy.
+		if up := time.Duration(all.number("uptime_in_seconds")) * time.Second; up > time.Since(n.began)+time.Second {
+			n.other = all["run_id"]
+		} else {
+			n.restarts++
+		}
 		clear(n.client.asked)
 		n.client.count([]string{"INFO"})
 		n.slowest, n.before = -1, nil
@@ -279,7 +287,10 @@ func (n *node) missing() (out []record.Warning) {
 		out = append(out, record.Notice("inspect-redis-unknown", message.Text("what", u.what),
 			message.Text("error", u.err.Error())))
 	}
-	if n.restarts > 0 {
+	if n.other != "" {
+		out = append(out, record.NewWarning("inspect-mysql-servers", message.Text("first", n.first["run_id"]),
+			message.Text("second", n.other)))
+	} else if n.restarts > 0 {
 		out = append(out, record.Notice("inspect-restarted", message.Text("server", n.client.target.Address)))
 	} else if n.readings.Reset() {
 		out = append(out, record.Notice("inspect-redis-reset", message.Text("server", n.client.target.Address)))

@@ -302,6 +302,33 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// A proxy that passes on connections is no hindrance. With several servers behind it, whose figures can't be compared,
+// that is said.
+func TestProxyOfConnections(t *testing.T) {
+	s := pool.Get(t, "plain", func(t testserver.TB) *testserver.Server { return testserver.Redis(t) })
+	out := watched(t, testserver.HAProxyTCP(t, s.Addr).Addr, nil, func(*Inspector) { drive(t, s.Addr).times(20, "GET k") })
+	if len(out.Missing) > 0 || !slices.ContainsFunc(out.Windows[0].Statements, func(s record.Statement) bool {
+		return s.ID == "get" && s.Calls == 20
+	}) {
+		t.Errorf("%+v, %+v", out.Missing, out.Windows[0].Statements)
+	}
+	other := testserver.Redis(t)
+	out = watched(t, testserver.HAProxyTCP(t, s.Addr, other.Addr).Addr, nil, func(i *Inspector) {
+		i.nodes[0].began = time.Now().Add(time.Hour) // both servers were there before
+		i.nodes[0].client.close()
+	})
+	if len(out.Missing) != 1 || !strings.Contains(out.Missing[0].Text.String(), "several servers") {
+		t.Errorf("%+v", out.Missing)
+	}
+	out = watched(t, other.Addr, nil, func(i *Inspector) {
+		other.Restart()
+		i.nodes[0].client.close()
+	})
+	if len(out.Missing) != 1 || out.Missing[0].Text.ID != "inspect-restarted" {
+		t.Errorf("%+v", out.Missing)
+	}
+}
+
 // A proxy that passes on the load's commands doesn't answer questions: that is said, with what to do, and isn't waited
 // for.
 func TestProxyIsSaid(t *testing.T) {
