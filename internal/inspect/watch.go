@@ -24,7 +24,7 @@ const (
 	endTimeout    = 60 * time.Second
 	samplePeriod  = 200 * time.Millisecond
 	maxPeriod     = 10 * time.Second
-	costBound     = 100 // samples take at most 1/costBound of the time
+	costBound     = 200 // samples take at most 1/costBound of the time
 	fewSamples    = 4   // of which the shortest tells the cost
 	fewPeriods    = 4   // most between samples until there are so many
 	waitTimes     = 3   // as long as the shortest question, from which a question waited

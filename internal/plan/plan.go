@@ -57,6 +57,7 @@ type Target struct {
 	TLS       TLS
 	Way       Way               // how connections are opened, if not directly
 	Options   map[string]string // protocol-specific settings
+	Named     bool              // see protocol.Target; the text of a plan doesn't have it
 }
 
 // Balance says how the load is spread over the addresses of a target.

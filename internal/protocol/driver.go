@@ -172,7 +172,13 @@ type Target struct {
 	Options        map[string]string // the protocol's own settings, validated by Dial
 	ConnectTimeout time.Duration     // 0 means 5 s
 	Way            *socket.Way       // how connections are opened; nil: directly
+	// Named says that sessions tell the server that they are brunt's, so that whoever asks the server can tell them from
+	// others. Drivers whose sessions have a name anyway, or that can't give them one, pay no heed to it.
+	Named bool
 }
+
+// SessionName is the name that brunt's sessions have at servers that know names of sessions.
+const SessionName = "brunt"
 
 // ConnectTime returns how long opening a session may take.
 func (t Target) ConnectTime() time.Duration {

@@ -31,6 +31,9 @@ const (
 	CountsMethods  = "methods"  // of gRPC
 )
 
+// SeesWork reports whether the server says what its sessions are doing. Redis only says that they are there.
+func (in *Inspection) SeesWork() bool { return in.Counts == "" }
+
 // ServerWindow is what a server's statistics counted during a part of the run. The first window of an Inspection has no
 // phase and covers the load without its warm-up. If there are several phases, a window for each of them follows.
 type ServerWindow struct {

@@ -262,9 +262,13 @@ func (t *writer) clients(in *record.Inspection) cell.Table {
 			cell.Column{Head: t.say("idle in transaction"), Priority: 2})}
 	for _, c := range in.Activity.Clients {
 		name := cmp.Or(units.Clean(c.Application), "–")
+		active, all, inXact := cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.AllActive, "share"),
+			cell.Figure(c.InXact, cell.UnitNumber)
+		if !in.SeesWork() {
+			active, all, inXact = cell.None(), cell.None(), cell.None()
+		}
 		out.Add(cell.Text(name), cell.Text(units.Clean(c.Address)), cell.Figure(c.Mean, cell.UnitNumber), cell.Count(c.Max),
-			cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.AllActive, "share"),
-			cell.Figure(c.InXact, cell.UnitNumber))
+			active, all, inXact)
 	}
 	return out
 }

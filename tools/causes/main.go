@@ -52,7 +52,7 @@ func run(args []string) error {
 	program := f.String("brunt", "bin/brunt", "the program")
 	out := f.String("out", "results/causes", "folder for raw results and bundles")
 	rounds := f.Int("cost", 0, "measure what asking costs on the first healthy row of each system instead, in so many rounds")
-	document := f.String("write", "", "replace the table in this page: docs/causes.md")
+	document := f.String("write", "", "replace the lines of these rows in the table of this page: docs/causes.md")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func run(args []string) error {
 	if len(all) > 0 {
 		printTable(os.Stdout, all)
 		fmt.Println()
-		printSummary(os.Stdout, all)
+		printSummary(os.Stdout, count(all))
 	}
 	if err == nil && *document != "" {
 		err = writeTable(*document, all)

@@ -71,7 +71,7 @@ func tarantoolRows() []row {
 		return testserver.Tarantool(st.tb, testserver.Lua(tarantoolProgram+`
 pcall(function() for i = 20001, 1e8 do box.space.book:replace{i, i, string.rep('x', 200)} end end)`))
 	}
-	return []row{
+	all := []row{
 		tarantoolRow("blocked-loop", "one of 41 calls computes for 300 ms without yielding",
 			[]string{"blocked-loop", "process-thread"}, "queries:\n"+get+call("report", "compute", number(300))+openLoad(8, 60)),
 		tarantoolRow("lua-scan", "one of 9 calls searches 20,000 rows without an index, and functions are sampled",
@@ -88,7 +88,7 @@ pcall(function() for i = 20001, 1e8 do box.space.book:replace{i, i, string.rep('
 			"queries:\n"+call("large", "large", number(300_000))+openLoad(8, 80)),
 		tarantoolRow("lua-gc", "functions make 200,000 small tables each", []string{"lua-gc", "blocked-loop", "process-thread"},
 			"queries:\n"+call("garbage", "garbage", number(200_000))+openLoad(4, 6)),
-		full, memory, tarantoolWAL(key), tarantoolReplica(key), tarantoolVinyl(),
+		full, memory, tarantoolWAL(key), tarantoolReplica(key),
 		tarantoolRow("healthy-calls", "rows are read by their key, by a function", nil,
 			"queries:\n"+call("get", "get", key)+openLoad(8, 150)),
 		tarantoolRow("healthy-mixed", "rows are replaced, and read by their key with SQL", nil,
@@ -96,6 +96,7 @@ pcall(function() for i = 20001, 1e8 do box.space.book:replace{i, i, string.rep('
 				"  - name: put\n    replace: book\n    params: ["+key+", "+key+", {type: Integer, range: [1, 9]}]\n"+
 				openLoad(8, 120)),
 	}
+	return append(all, vinylRows()...)
 }
 
 // tarantoolWAL is a row whose log waits for the disk.
@@ -129,23 +130,57 @@ func tarantoolReplica(key string) row {
 	return r
 }
 
-// tarantoolVinyl is a row whose tree on the disk is written to faster than it is compacted.
-func tarantoolVinyl() row {
-	r := tarantoolRow("vinyl-debt", "vinyl has little memory and one thread, and is written to fast",
-		[]string{"vinyl-debt"}, "queries:\n"+call("write", "write", "{type: Integer, range: [400, 400]}")+openLoad(8, 20))
-	r.Server = "vinyl tarantool"
-	r.Start = func(st *stage) *testserver.Server {
-		return testserver.Tarantool(st.tb, testserver.Settings("vinyl_memory = 8 * 1024 * 1024", "vinyl_write_threads = 2"),
-			testserver.Lua(tarantoolProgram+`
-local v = box.schema.space.create('tree', {engine = 'vinyl', if_not_exists = true})
-v:create_index('pk', {if_not_exists = true, range_size = 1024 * 1024, run_count_per_level = 1})
-function write(n)
-	box.begin()
-	for i = 1, n do box.space.tree:replace{math.random(1, 50000), string.rep('x', 1000)} end
-	box.commit()
-	return n
+// vinylProgram creates a tree on the disk, whose rows can't be compressed: 20,000 rows in one run, and some smaller ones
+// in runs of their own. It ends when a compaction has been made, so that the thread for it is there.
+func vinylProgram(runs int) string {
+	return tarantoolProgram + fmt.Sprintf(`
+local urandom = require('digest').urandom
+local function put(space, from, n)
+	box.begin() for i = from, from + n - 1 do box.space[space]:replace{i, urandom(700)} end box.commit()
 end
-`))
+local old = box.schema.space.create('old', {engine = 'vinyl', if_not_exists = true})
+old:create_index('pk', {if_not_exists = true, run_count_per_level = 1})
+for k = 1, 2 do put('old', 1, 100) box.snapshot() end
+old.index.pk:compact()
+while old.index.pk:stat().disk.compaction.count == 0 do fiber.sleep(0.01) end
+local tree = box.schema.space.create('tree', {engine = 'vinyl', if_not_exists = true})
+tree:create_index('pk', {if_not_exists = true, run_count_per_level = %d})
+for k = 0, 19 do put('tree', k * 1000, 1000) end
+box.snapshot()
+for k = 2, %[1]d do put('tree', k * 100, 900) box.snapshot() end
+function write(n) put('tree', math.random(1, 40000), n) return n end
+function range(id) return #box.space.tree:select({id}, {iterator = 'GE', limit = 5}) end
+function one(id) return box.space.tree:get(id) end
+function set(id) box.space.tree:replace{id, urandom(100)} return 1 end
+`, runs)
+}
+
+// vinylRow is a row of Tarantool with a tree on the disk.
+func vinylRow(cause, planted string, want []string, runs int, plan string) row {
+	r := tarantoolRow(cause, planted, want, plan)
+	r.Server = fmt.Sprintf("vinyl tarantool of %d", runs)
+	r.Start = func(st *stage) *testserver.Server {
+		return testserver.Tarantool(st.tb, testserver.Lua(vinylProgram(runs)), testserver.Settings(
+			"vinyl_memory = 8 * 1024 * 1024", "vinyl_cache = 1024 * 1024", "vinyl_write_threads = 2"))
 	}
 	return r
+}
+
+// compactor is the name of the thread that compacts, as the kernel cuts it.
+const compactor = "vinyl.compactio"
+
+// vinylRows are rows whose tree on the disk is written to faster than it is compacted, or is read from many runs, and a
+// healthy one.
+func vinylRows() []row {
+	const key = "{type: Integer, range: [1, 20000]}"
+	debt := vinylRow("vinyl-debt", "vinyl is written to fast, and each write of its compaction takes 5 ms longer",
+		[]string{"vinyl-debt"}, 1, "queries:\n"+call("write", "write", "{type: Integer, range: [400, 400]}")+openLoad(8, 20))
+	debt.Prepare = func(sc *scene) (func(), error) { return slowed(sc.server.PID, compactor, 5*time.Millisecond) }
+	return []row{
+		debt,
+		vinylRow("vinyl-reads", "ranges of rows are read from a tree of a dozen runs", []string{"vinyl-reads"}, 12,
+			"queries:\n"+call("range", "range", "{type: Integer, range: [1, 1000]}")+openLoad(8, 100)),
+		vinylRow("healthy-vinyl", "rows on the disk are read by their key and replaced", nil, 2,
+			"queries:\n"+call("one", "one", key)+call("set", "set", key)+openLoad(8, 100)),
+	}
 }

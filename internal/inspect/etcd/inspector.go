@@ -58,6 +58,7 @@ type Inspector struct {
 	members []*member
 	failed  map[string]error
 	version string
+	old     bool // before 3.4
 	samples int
 	sampled time.Time
 	alarms  error
@@ -181,6 +182,8 @@ func (i *Inspector) Begin(ctx context.Context) error {
 	}
 	if i.members[0].ask(ctx, "/v3/maintenance/status", "{}", &status) == nil { // before anything is counted
 		i.version = status.Version
+	} else {
+		i.oldVersion(ctx)
 	}
 	errs := i.each(func(m *member) error { return m.begin(ctx) })
 	var kept []*member
@@ -196,6 +199,18 @@ func (i *Inspector) Begin(ctx context.Context) error {
 	}
 	i.members = kept
 	return nil
+}
+
+// oldVersion asks for the version as servers before 3.4 understand it, whose gateway has another path.
+func (i *Inspector) oldVersion(ctx context.Context) {
+	var answer struct {
+		Server string `json:"etcdserver"`
+	}
+	_ = i.members[0].ask(ctx, "/version", "", &answer)
+	i.version = answer.Server
+	i.old = slices.ContainsFunc([]string{"2.", "3.0.", "3.1.", "3.2.", "3.3."}, func(before string) bool {
+		return strings.HasPrefix(answer.Server, before)
+	})
 }
 
 func (m *member) begin(ctx context.Context) error {
@@ -292,7 +307,11 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 			m.queue = max(queued-m.queuedNs, 0) / float64(took)
 		}
 	}
-	i.readAlarms(ctx)
+	if i.old {
+		out.Missing = append(out.Missing, record.Notice("inspect-etcd-old", message.Text("version", i.version)))
+	} else {
+		i.readAlarms(ctx)
+	}
 	var all []*inspect.Readings
 	for _, m := range i.members {
 		all = append(all, &m.readings)

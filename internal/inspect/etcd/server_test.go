@@ -311,3 +311,30 @@ func TestMetricsElsewhere(t *testing.T) {
 		i.Close()
 	}
 }
+
+// A server that answers as etcd 3.3 does: its gateway has other paths. What isn't known is said, and metrics are read.
+func TestOldEtcd(t *testing.T) {
+	puts := 5
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/version":
+			fmt.Fprint(w, `{"etcdserver":"3.3.27","etcdcluster":"3.3.0"}`)
+		case "/metrics":
+			fmt.Fprintf(w, "grpc_server_handled_total{grpc_code=\"OK\",grpc_method=\"Put\"} %d\n", puts)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer old.Close()
+	i, err := New(old.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := inspecttest.Run(t, i, func(*Inspector) { puts = 12 })
+	if out.Version != "3.3.27" || len(out.Windows[0].Statements) != 1 || out.Windows[0].Statements[0].Calls != 7 {
+		t.Errorf("%s: %+v", out.Version, out.Windows[0].Statements)
+	}
+	if len(out.Missing) == 0 || out.Missing[0].Text.ID != "inspect-etcd-old" || len(out.Findings) > 0 {
+		t.Errorf("%+v, %+v", out.Missing, out.Findings)
+	}
+}

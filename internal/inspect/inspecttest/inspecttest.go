@@ -4,7 +4,9 @@ package inspecttest
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -65,6 +67,41 @@ func Repeat(t testing.TB, clients ...func() error) (stop func()) {
 		close(end)
 		group.Wait()
 	}
+}
+
+// Cost reports what a server's threads use for one sample of an inspector, in µs of CPU. Samples are some time apart, as
+// they are during a load, because a server that did something else in between uses more. An entry of threads is the PID
+// of a process, or PID/TID for one thread.
+func Cost(b *testing.B, i inspect.Inspector, threads ...string) {
+	b.Helper()
+	used := func() (ns float64) {
+		for _, id := range threads {
+			pid, tid, one := strings.Cut(id, "/")
+			if !one {
+				tid = pid
+			}
+			text, err := os.ReadFile("/proc/" + pid + "/task/" + tid + "/schedstat")
+			if err != nil {
+				b.Fatal(err)
+			}
+			x, err := strconv.ParseFloat(strings.Fields(string(text))[0], 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			ns += x
+		}
+		return ns
+	}
+	const apart = 20 * time.Millisecond
+	n, before := 0, used()
+	for b.Loop() {
+		if err := i.Sample(context.Background(), time.Duration(n)*apart); err != nil {
+			b.Fatal(err)
+		}
+		n++
+		time.Sleep(apart)
+	}
+	b.ReportMetric((used()-before)/float64(n)/1e3, "server-µs/sample")
 }
 
 // Expect fails the test unless there is a finding with this id, and the texts of the first one contain the given ones.

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -114,7 +115,7 @@ func TestProxyBetweenServersIsNoticed(t *testing.T) {
 			if err != nil {
 				return
 			}
-			go func() { io.Copy(to, c); to.Close() }()
+			go func() { io.Copy(questions{to}, c); to.Close() }()
 			go func() { io.Copy(c, to); c.Close() }()
 		}
 	}()
@@ -128,9 +129,46 @@ func TestProxyBetweenServersIsNoticed(t *testing.T) {
 		i.session.broken = true
 	})
 	said := fmt.Sprint(in.Missing)
-	if !contains(said, "answers came from several servers") {
+	if !contains(said, "answers came from several servers") || !contains(said, "ProxySQL") {
 		t.Error(said)
 	}
+}
+
+// questions passes on what a client sends, so that a question is answered that only ProxySQL understands.
+type questions struct{ io.Writer }
+
+func (q questions) Write(b []byte) (int, error) {
+	const asked, answered = "PROXYSQL INTERNAL SESSION", "SELECT 1                 "
+	_, err := q.Writer.Write(bytes.ReplaceAll(b, []byte(asked), []byte(answered)))
+	return len(b), err
+}
+
+// A server that says that it is MySQL 5.7 has its locks where that has them. MariaDB has the same tables.
+func TestOldMySQL(t *testing.T) {
+	s := testserver.MariaDB(t, testserver.Settings("performance-schema=ON", "version=5.7.44-log"))
+	d := newDatabase(t, s, books)
+	update := "UPDATE book SET price = price + SLEEP(0.05) WHERE id = 1"
+	in := d.inspected(func(i *Inspector) {
+		a, b := d.session(), d.session()
+		blocked := func() bool {
+			for _, b := range i.activity.Record(nobody).Blocked {
+				if contains(b.Relation, "book") {
+					return true
+				}
+			}
+			return false
+		}
+		beside(t, i, blocked, func() error { return d.run(a, update) }, func() error { return d.run(b, update) })
+	}, operation("buy", update, nil))
+	if in.Product != "MySQL" || in.Version != "5.7.44-log" {
+		t.Errorf("%s %s", in.Product, in.Version)
+	}
+	for _, m := range in.Missing {
+		if !contains(m.Text.String(), "INNODB_METRICS") { // of which MariaDB has other columns
+			t.Errorf("missing: %s", m.Text)
+		}
+	}
+	inspecttest.Expect(t, in, FindRowLocks, "book")
 }
 
 // The process list is read in bounded memory, even if statements are long.

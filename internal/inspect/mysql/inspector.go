@@ -28,10 +28,12 @@ type Inspector struct {
 	// consumer is whether the consumer is on ("YES" or "NO") without which MariaDB doesn't count executions of binary
 	// prepared statements; "" if unknown.
 	consumer string
-	prepared prepared
-	readings inspect.Readings
-	activity *inspect.Activity
-	seen     sightings
+	// unprivileged says that the process list lacks the sessions of other users, and cuts that it has cut a statement.
+	unprivileged, cuts bool
+	prepared           prepared
+	readings           inspect.Readings
+	activity           *inspect.Activity
+	seen               sightings
 	// droppable holds the names of the indexes that nothing but statements needs.
 	droppable map[string]bool
 	missing   []record.Warning
@@ -80,6 +82,7 @@ func (i *Inspector) Begin(ctx context.Context) (err error) {
 		i.miss(record.NewWarning("inspect-mysql-digests"))
 	}
 	if _, err := i.session.text(ctx, "SELECT 1 FROM information_schema.INNODB_TRX LIMIT 1"); denied(err) {
+		i.unprivileged = true
 		i.miss(record.NewWarning("inspect-mysql-process", message.Text("user", i.target.User)))
 	}
 	if i.digests && i.product == "MariaDB" {

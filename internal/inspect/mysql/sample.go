@@ -32,18 +32,18 @@ const (
 	mostTexts     = 500
 	preparedEvery = 5 // samples
 
-	// askThreads reads the sessions from performance_schema, and askProcesses from the process list. SHOW PROCESSLIST
-	// cuts statements after 100 characters, so that long statements of many sessions can't make the answer large;
-	// information_schema.PROCESSLIST would copy all of them into a table on the disk.
+	// askThreads reads the sessions from performance_schema, and askProcesses from the process list, which costs half as
+	// much. SHOW PROCESSLIST cuts statements after cutAfter bytes, so that long statements of many sessions can't make
+	// the answer large; information_schema.PROCESSLIST would copy all of them into a table on the disk.
 	askThreads = `SELECT PROCESSLIST_ID AS Id, PROCESSLIST_USER AS User, PROCESSLIST_HOST AS Host,
 		PROCESSLIST_COMMAND AS Command, PROCESSLIST_STATE AS State, LEFT(PROCESSLIST_INFO, 300) AS Info
 		FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' AND PROCESSLIST_ID IS NOT NULL`
 	askProcesses = "SHOW PROCESSLIST"
-	askXacts     = `SELECT trx_id, trx_mysql_thread_id AS thread, trx_state AS state, LEFT(trx_query, 300) AS text,
-		TIMESTAMPDIFF(MICROSECOND, trx_started, NOW(6)) / 1e6 AS age_s,
-		COALESCE(TIMESTAMPDIFF(MICROSECOND, trx_wait_started, NOW(6)) / 1e6, 0) AS waits_s
-		FROM information_schema.INNODB_TRX`
-	askLocksMariaDB = `SELECT requesting_trx_id AS waiting, blocking_trx_id AS holder, l.lock_table AS relation,
+	cutAfter     = 100
+	// askXacts leaves differences of times to this side: each function of SQL costs more than a column.
+	askXacts = `SELECT trx_id, trx_mysql_thread_id AS thread, trx_state AS state, trx_query AS text,
+		NOW(6) AS now, trx_started AS started, trx_wait_started AS waits FROM information_schema.INNODB_TRX`
+	askLocksInnoDB = `SELECT requesting_trx_id AS waiting, blocking_trx_id AS holder, l.lock_table AS relation,
 		CONCAT(l.lock_type, ' ', l.lock_mode) AS kind FROM information_schema.INNODB_LOCK_WAITS w
 		JOIN information_schema.INNODB_LOCKS l ON l.lock_id = w.requested_lock_id LIMIT 100`
 	askLocksMySQL = `SELECT w.REQUESTING_ENGINE_TRANSACTION_ID AS waiting, w.BLOCKING_ENGINE_TRANSACTION_ID AS holder,
@@ -61,11 +61,7 @@ type transaction struct {
 
 // sample takes one sample.
 func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
-	ask := askProcesses
-	if i.digests {
-		ask = askThreads
-	}
-	r, err := i.optional(ctx, "the sessions", ask)
+	r, err := i.sessions(ctx)
 	if err != nil || r == nil {
 		return err
 	}
@@ -83,6 +79,36 @@ func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
 	return nil
 }
 
+// sessions asks for the sessions. The process list is enough until it cuts a statement, and if it has the sessions of
+// others. MySQL's locks all sessions while it is read, so it is only asked if there is no other way.
+func (i *Inspector) sessions(ctx context.Context) (*result, error) {
+	if i.digests && (i.cuts || i.unprivileged || i.product != "MariaDB") {
+		return i.optional(ctx, "the sessions", askThreads)
+	}
+	r, err := i.optional(ctx, "the sessions", askProcesses)
+	if err != nil || r == nil || !i.digests {
+		return r, err
+	}
+	for k := range r.rows {
+		i.cuts = i.cuts || len(r.at(k, "Info")) >= cutAfter
+	}
+	if i.cuts {
+		return i.sessions(ctx)
+	}
+	return r, nil
+}
+
+// ageNs returns the time between two times of the server in the same row; 0 if one is null.
+func (r *result) ageNs(row int, from, to string) int64 {
+	const form = "2006-01-02 15:04:05.999999"
+	began, err := time.Parse(form, r.at(row, from))
+	now, failed := time.Parse(form, r.at(row, to))
+	if err != nil || failed != nil {
+		return 0
+	}
+	return int64(now.Sub(began))
+}
+
 // transactions returns the open transactions, by thread.
 func (i *Inspector) transactions(ctx context.Context) (map[string]*transaction, error) {
 	r, err := i.optional(ctx, "information_schema.INNODB_TRX", askXacts)
@@ -92,10 +118,18 @@ func (i *Inspector) transactions(ctx context.Context) (map[string]*transaction, 
 	out := map[string]*transaction{}
 	for k := range r.rows {
 		out[r.at(k, "thread")] = &transaction{id: r.at(k, "trx_id"), thread: r.at(k, "thread"),
-			text: secret.Text(r.at(k, "text")), waiting: r.at(k, "state") == "LOCK WAIT",
-			ageNs: int64(r.number(k, "age_s") * 1e9), waitsNs: int64(r.number(k, "waits_s") * 1e9)}
+			text: secret.Text(cut(r.at(k, "text"))), waiting: r.at(k, "state") == "LOCK WAIT",
+			ageNs: r.ageNs(k, "started", "now"), waitsNs: r.ageNs(k, "waits", "now")}
 	}
 	return out, nil
+}
+
+// cut returns the beginning of a statement.
+func cut(text string) string {
+	if r := []rune(text); len(r) > longSample {
+		return string(r[:longSample])
+	}
+	return text
 }
 
 // addSessions adds the sessions of a sample, without this one.
@@ -202,8 +236,8 @@ func (i *Inspector) addLocks(ctx context.Context, open map[string]*transaction) 
 		return nil
 	}
 	ask := askLocksMySQL
-	if i.product == "MariaDB" {
-		ask = askLocksMariaDB
+	if i.product == "MariaDB" || strings.HasPrefix(i.version, "5.") {
+		ask = askLocksInnoDB
 	}
 	r, err := i.optional(ctx, "lock waits", ask)
 	if err != nil || r == nil {

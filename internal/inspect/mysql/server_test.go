@@ -155,3 +155,37 @@ func first(t testing.TB, in *record.Inspection, id string, texts ...string) {
 		t.Errorf("%s isn't the first of %+v", id, in.Findings)
 	}
 }
+
+// BenchmarkSample measures what the server uses for a sample, with sessions of which some are active.
+func BenchmarkSample(b *testing.B) {
+	for name, s := range map[string]*testserver.Server{"digests": counting(b), "counters": servers.MariaDB(b)} {
+		b.Run(name, func(b *testing.B) {
+			d := newDatabase(b, s, books)
+			text := "SELECT price FROM book WHERE id = ?"
+			for range 20 {
+				c := d.session()
+				statement, err := c.PrepareContext(context.Background(), text)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer statement.Close()
+			}
+			stop := inspecttest.Repeat(b, func() error { return d.run(d.db, "SELECT SLEEP(0.05)") })
+			defer stop()
+			i, err := New(d.url())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer i.Close()
+			if err := i.Begin(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+			var thread int
+			err = d.db.QueryRow("SELECT TID FROM information_schema.PROCESSLIST WHERE ID = ?", i.session.number).Scan(&thread)
+			if err != nil {
+				b.Fatal(err)
+			}
+			inspecttest.Cost(b, i, fmt.Sprintf("%d/%d", s.PID, thread))
+		})
+	}
+}

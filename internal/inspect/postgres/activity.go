@@ -11,18 +11,17 @@ import (
 
 // The queries of a sample. The server counts the sessions, so that the answer is short even if there are a
 // thousand. askSessions calls the function behind the view pg_stat_activity, because the view's joins cost more
-// than the function.
+// than the function; $database stands for the database's OID, and ages are those of the oldest of a group, because
+// each expression for each session would cost more, too. Of walsenders it only says whether there are any.
 const (
-	askSessions = `select ` + queryID + ` as query, coalesce(application_name, '') as application, coalesce(host(client_addr), '') as address,
-		coalesce(state, '') as state, coalesce(wait_event_type, '') as class, coalesce(wait_event, '') as event,
-			count(*) as n,
-		coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::float8 as xact_s,
-		coalesce(max(extract(epoch from clock_timestamp() - state_change)) filter (where state like 'idle in%'),
-			0)::float8 as idle_s,
+	askSessions = `select backend_type = 'walsender' as sender, ` + queryID + ` as query, coalesce(application_name, '') as application,
+		coalesce(host(client_addr), '') as address, coalesce(state, '') as state, coalesce(wait_event_type, '') as class,
+		coalesce(wait_event, '') as event, count(*) as n,
+		coalesce(date_part('epoch', clock_timestamp() - min(xact_start)), 0) as xact_s,
+		coalesce(date_part('epoch', clock_timestamp() - min(state_change) filter (where state like 'idle in%')), 0) as idle_s,
 		count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock' and query_start < clock_timestamp() - interval '` + longStatement + `') as long
-		from pg_stat_get_activity(null)
-		where backend_type = 'client backend' and datid = (select oid from pg_database where datname = current_database()) and pid <> pg_backend_pid() and application_name <> '` + applicationName + `'
-		group by 1, 2, 3, 4, 5, 6`
+		from pg_stat_get_activity(null) where (backend_type = 'client backend' and datid = $database or backend_type = 'walsender')
+		and pid <> pg_backend_pid() and application_name <> '` + applicationName + `' group by 1, 2, 3, 4, 5, 6, 7`
 	// queryID is the expression of a statement's ID, which versions before 14 don't have.
 	queryID = `coalesce(query_id::text, '')`
 	// pg_blocking_pids locks the lock manager's tables, so it is only called for sessions that wait for a lock.
@@ -51,7 +50,7 @@ const (
 
 // sample takes one sample. at is the time since Begin.
 func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Duration) error {
-	ask := askSessions
+	ask := strings.Replace(askSessions, "$database", s.database, 1)
 	if s.version < versionQueryID {
 		ask = strings.Replace(ask, queryID, "''", 1)
 	}
@@ -61,7 +60,7 @@ func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Durat
 	}
 	all := sessionsOf(r)
 	a.Add(int64(at), all)
-	long := 0
+	long, sends := 0, replicates(r)
 	for i := range r.rows {
 		long += int(r.number(i, "long"))
 	}
@@ -83,7 +82,7 @@ func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Durat
 				LongestNs: int64(r.number(i, "waits_s") * 1e9)})
 		}
 	}
-	if a.Samples()%replicasEvery == 1 {
+	if sends && a.Samples()%replicasEvery == 1 {
 		if r, err = s.again(ctx, askReplicas); err == nil {
 			for i := range r.rows {
 				a.Lag(r.at(i, "name"), r.at(i, "state"), r.number(i, "bytes"), int64(r.number(i, "lag_s")*1e9))
@@ -97,9 +96,22 @@ func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Durat
 	return nil
 }
 
+// replicates reports whether an answer to askSessions contains walsenders, which replicas are connected to.
+func replicates(r *result) bool {
+	for i := range r.rows {
+		if r.at(i, "sender") == "t" {
+			return true
+		}
+	}
+	return false
+}
+
 // sessionsOf returns the sessions of an answer to askSessions.
 func sessionsOf(r *result) (out []inspect.Session) {
 	for i := range r.rows {
+		if r.at(i, "sender") == "t" {
+			continue
+		}
 		s := inspect.Session{Application: r.at(i, "application"), Address: r.at(i, "address"), Class: r.at(i, "class"),
 			Event: r.at(i, "event"), Query: r.at(i, "query"), Count: int(r.number(i, "n")), XactNs: int64(r.number(i,
 				"xact_s") * 1e9)}

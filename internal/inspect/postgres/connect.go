@@ -37,9 +37,11 @@ var sessionSettings = [...]string{
 type session struct {
 	conn    *pgconn.PgConn
 	version int // server_version_num
-	queries int
-	secrets []string
-	known   map[string]string // names of prepared statements, by text
+	// database is the OID of the database.
+	database string
+	queries  int
+	secrets  []string
+	known    map[string]string // names of prepared statements, by text
 }
 
 // result is the answer to a query, with its fields as texts; nil is null.
@@ -95,6 +97,10 @@ func connect(ctx context.Context, c *pgconn.Config) (*session, error) {
 	if s.version, err = strconv.Atoi(text); err != nil || s.version < leastVersion {
 		s.close()
 		return nil, fmt.Errorf("the server's version is %s; inspecting needs PostgreSQL 13 or later", text)
+	}
+	if s.database, err = s.text(ctx, "select oid from pg_database where datname = current_database()"); err != nil {
+		s.close()
+		return nil, err
 	}
 	return s, nil
 }

@@ -63,8 +63,24 @@ func (i *Inspector) Begin(ctx context.Context) (err error) {
 	return err
 }
 
+// again connects again if the connection was lost: a question took too long under the load, or the server was down for
+// a while.
+func (i *Inspector) again(ctx context.Context) error {
+	if !i.session.conn.IsClosed() {
+		return nil
+	}
+	s, err := connect(ctx, i.config)
+	if err == nil {
+		s.queries, i.session = i.session.queries, s
+	}
+	return err
+}
+
 // Snapshot implements inspect.Inspector.
 func (i *Inspector) Snapshot(ctx context.Context) error {
+	if err := i.again(ctx); err != nil {
+		return err
+	}
 	s, err := i.snapshot(ctx)
 	if err == nil {
 		i.last = s
@@ -74,24 +90,24 @@ func (i *Inspector) Snapshot(ctx context.Context) error {
 
 // Mark implements inspect.Inspector.
 func (i *Inspector) Mark(phase inspect.Phase) {
+	if reset(i.first, i.last) {
+		i.miss(record.Notice("inspect-began-anew"))
+	}
 	i.phases = append(i.phases, between(i.first, i.last, phase))
 	i.first = i.last
 }
 
 // Sample implements inspect.Inspector.
 func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
+	if err := i.again(ctx); err != nil {
+		return err
+	}
 	return i.session.sample(ctx, i.activity, at)
 }
 
 // End implements inspect.Inspector.
 func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Load) (*record.Inspection, error) {
 	out := &record.Inspection{Source: i.Name(), Product: "PostgreSQL", Version: i.product}
-	if i.session.conn.IsClosed() {
-		// A sample took too long under the load, or the server was down for a while. Reconnect.
-		if s, err := connect(ctx, i.config); err == nil {
-			s.queries, i.session = i.session.queries, s
-		}
-	}
 	err := i.Snapshot(ctx)
 	i.Mark(last)
 	texts := map[string]string{}

@@ -223,6 +223,27 @@ func TestReplicasAreSeen(t *testing.T) {
 	}
 }
 
+// Counters that were reset during the load lose figures, which is said.
+func TestReset(t *testing.T) {
+	d := newDatabase(t, counting(t), books)
+	text := "select price from book where id = 7"
+	for _, query := range []string{"select pg_stat_reset()", "select pg_stat_statements_reset(0, (select oid from pg_database " +
+		"where datname = current_database()), 0)", ""} {
+		d.repeat(20, text)(nil)
+		in := d.inspected(func(i *Inspector) {
+			if query != "" {
+				sure(t, d.conn, query)
+			}
+			d.repeat(5, text)(i)
+		})
+		said := len(in.Missing) == 1 && in.Missing[0].Text.ID == "inspect-began-anew"
+		if said != (query != "") || query == "" && len(in.Missing) > 0 {
+			t.Errorf("%q: %+v", query, in.Missing)
+		}
+	}
+}
+
+// A server that starts again is asked again; of one that has died, what it said before is kept.
 func TestServerThatDies(t *testing.T) {
 	s := testserver.Postgres(t)
 	i, err := New(fmt.Sprintf("postgres://%s@%s/postgres", s.User, s.Addr))
@@ -235,12 +256,16 @@ func TestServerThatDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	inspecttest.Sample(t, i, 3)
+	s.Restart()
+	_ = i.Sample(ctx, 0) // notices that the connection is lost
+	inspecttest.Sample(t, i, 1)
+	before := i.activity.Samples()
 	s.Kill()
 	if err := i.Sample(ctx, 0); err == nil {
 		t.Error("a sample of a dead server")
 	}
 	in, err := i.End(ctx, inspect.Phase{}, inspect.Load{})
-	if err == nil || in == nil || in.Activity.Samples != 3 {
+	if err == nil || in == nil || in.Activity.Samples != before {
 		t.Errorf("%+v, %v", in, err)
 	}
 }

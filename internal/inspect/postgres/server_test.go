@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/inspecttest"
 	"brunt/internal/record"
 	"brunt/test/testserver"
 
@@ -143,4 +144,27 @@ func (d *database) repeat(n int, sql string, args ...any) func(*Inspector) {
 			sure(d.t, d.conn, sql, args...)
 		}
 	}
+}
+
+// BenchmarkSample measures what the server uses for a sample, with sessions of which some are active.
+func BenchmarkSample(b *testing.B) {
+	d := newDatabase(b, counting(b))
+	for range 20 {
+		d.connect("idle")
+	}
+	active := d.connect("active")
+	stop := inspecttest.Repeat(b, func() error {
+		_, err := active.Exec(context.Background(), "select pg_sleep(0.05)")
+		return err
+	})
+	defer stop()
+	i, err := New(d.dsn)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer i.Close()
+	if err := i.Begin(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	inspecttest.Cost(b, i, fmt.Sprint(i.session.conn.PID()))
 }

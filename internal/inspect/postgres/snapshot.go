@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"brunt/internal/inspect"
@@ -44,6 +45,24 @@ func (i *Inspector) snapshot(ctx context.Context) (*snapshot, error) {
 	var err error
 	out.objects, err = i.session.readViews(ctx, func(what string, err error) { i.miss(lacking(what, i.config.User, err)) })
 	return out, err
+}
+
+// reset reports whether counters of the database or of statements began from 0 again between two snapshots. Those of
+// tables do if one is created anew.
+func reset(from, to *snapshot) bool {
+	for key, before := range from.statements {
+		if t, ok := to.statements[key]; ok && t.calls < before.calls {
+			return true
+		}
+	}
+	for name, before := range from.objects {
+		for figure, x := range before {
+			if name.kind == "database" && to.objects[name][figure] < x && !slices.Contains(gauges[:], figure) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // between returns the changes from one snapshot to a later one.

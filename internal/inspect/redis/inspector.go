@@ -36,8 +36,8 @@ func Form() connection.Form { return connection.Form{Plain: "redis", Secure: "re
 // Inspector is the inspect.Inspector for a Redis, or for the nodes of a cluster.
 type Inspector struct {
 	nodes     []*node
+	activity  *inspect.Activity
 	monitorMs int
-	samples   int
 	failed    map[string]error // nodes that couldn't be asked at the beginning
 	product   string
 }
@@ -51,7 +51,7 @@ func New(url string) (*Inspector, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &Inspector{failed: map[string]error{}}
+	i := &Inspector{failed: map[string]error{}, activity: inspect.NewActivity()}
 	if err := connection.Only(targets[0], monitorOption, "db"); err != nil {
 		return nil, err
 	}
@@ -168,19 +168,48 @@ func (i *Inspector) Mark(phase inspect.Phase) {
 }
 
 // Sample implements inspect.Inspector. It looks once a second.
-func (i *Inspector) Sample(ctx context.Context, _ time.Duration) error {
+func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
 	if time.Since(i.nodes[0].sampled) < leastSample {
 		return nil
 	}
 	i.nodes[0].sampled = time.Now()
-	i.samples++
-	return errors.Join(i.each(func(n *node) error { return n.sample(ctx) })...)
+	return i.sample(ctx, at)
+}
+
+// sample takes a sample of all nodes.
+func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
+	err := errors.Join(i.each(func(n *node) error { return n.sample(ctx) })...)
+	var all []inspect.Session
+	for _, n := range i.nodes {
+		all = append(all, n.clients...)
+	}
+	i.activity.Add(int64(at), all)
+	return err
+}
+
+// connections returns who had how many connections; nil if that isn't known: a node has too many of them, or the load
+// sends commands over sessions that aren't named.
+func (i *Inspector) connections(operations []inspect.Operation) []record.ClientPool {
+	for _, n := range i.nodes {
+		if n.unlisted {
+			return nil
+		}
+	}
+	all := i.activity.Record(func(name string) bool { return name == protocol.SessionName }).Clients
+	drives := slices.ContainsFunc(operations, func(o inspect.Operation) bool {
+		return o.Done > 0 && slices.ContainsFunc(o.Requests, func(r *protocol.Request) bool { return r.Verb == protocol.Command })
+	})
+	if drives && !slices.ContainsFunc(all, func(p record.ClientPool) bool { return p.Generator }) {
+		return nil
+	}
+	return all
 }
 
 // End implements inspect.Inspector.
 func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Load) (*record.Inspection, error) {
 	out := &record.Inspection{Source: i.Name(), Product: i.product, Version: i.version(),
 		Counts: record.CountsCommands}
+	// The load's sessions may be closed by now, so this sample says nothing about connections.
 	err := errors.Join(i.each(func(n *node) error { return n.sample(ctx) })...)
 	err = errors.Join(err, i.Snapshot(ctx))
 	i.Mark(last)
@@ -203,7 +232,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	}
 	together := inspect.Together(all)
 	out.Windows = together.Matched(match(together.Whole(), load.Operations))
-	out.Activity.Samples = i.samples
+	out.Activity.Samples, out.Activity.Clients = i.activity.Samples(), i.connections(load.Operations)
 	out.Settings = i.nodes[0].settings()
 	judge(i, out, load.Operations)
 	return out, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -32,12 +33,16 @@ type node struct {
 	slowest  int64 // ID of the newest entry of SLOWLOG that isn't the load's
 	slow     map[int64]slow
 	held     map[string]*held
+	clients  []inspect.Session // of the latest sample, by name and address
+	unlisted bool              // a sample couldn't have them
 	before   map[string]latest // events of the latency monitor
 	events   map[string]latest // those during the load
 	config   map[string]string
 	restore  string // the latency monitor's setting before the load; "" if it wasn't changed
 	lagMax   map[string]float64
 	restarts int
+	other    string    // run_id of another server that answered
+	began    time.Time // of the first question
 	unlike   []refusedAsk
 }
 
@@ -66,6 +71,7 @@ func (n *node) begin(ctx context.Context, monitorMs int) error {
 	if err := n.client.connect(ctx); err != nil {
 		return err
 	}
+	n.began = time.Now()
 	if err := n.snapshot(ctx); err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -152,7 +158,12 @@ func (n *node) read(ctx context.Context) (*inspect.Reading, error) {
 	text, _ := answer.(string)
 	all := parseInfo(text)
 	if n.last != nil && n.last["run_id"] != all["run_id"] {
-		n.restarts++
+		// A server that has been up for longer than it has been asked is another one, behind a proxy.
+		if up := time.Duration(all.number("uptime_in_seconds")) * time.Second; up > time.Since(n.began)+time.Second {
+			n.other = all["run_id"]
+		} else {
+			n.restarts++
+		}
 		clear(n.client.asked)
 		n.client.count([]string{"INFO"})
 		n.slowest, n.before = -1, nil
@@ -198,6 +209,9 @@ func (n *node) sample(ctx context.Context) error {
 		n.note("CLIENT LIST", err)
 		text, _ := answer.(string)
 		n.sessions(parseSessions(text))
+		n.unlisted = n.unlisted || code(err) != ""
+	} else {
+		n.unlisted = true
 	}
 	answer, err = n.client.ask(ctx, "LATENCY", "LATEST")
 	n.note("LATENCY LATEST", err)
@@ -211,11 +225,18 @@ func (n *node) sample(ctx context.Context) error {
 	return nil
 }
 
-// sessions notes sessions whose answers wait to be read. Replicas and monitors have their own buffers.
+// sessions notes who is connected, and sessions whose answers wait to be read. Replicas and monitors have their own
+// buffers. What sessions do isn't known: Redis executes one command at a time, which is now CLIENT LIST.
 func (n *node) sessions(all []session) {
+	n.clients = nil
 	for _, s := range all {
+		if strings.ContainsAny(s["flags"], "SM") || s["name"] == clientName {
+			continue
+		}
+		host, _, _ := net.SplitHostPort(s["addr"])
+		n.clients = append(n.clients, inspect.Session{Application: s["name"], Address: host, Count: 1})
 		output := s.number("omem")
-		if output < leastOutput || strings.ContainsAny(s["flags"], "SM") || s["name"] == clientName {
+		if output < leastOutput {
 			continue
 		}
 		h := n.held[s["id"]]
@@ -266,7 +287,10 @@ func (n *node) missing() (out []record.Warning) {
 		out = append(out, record.Notice("inspect-redis-unknown", message.Text("what", u.what),
 			message.Text("error", u.err.Error())))
 	}
-	if n.restarts > 0 {
+	if n.other != "" {
+		out = append(out, record.NewWarning("inspect-mysql-servers", message.Text("first", n.first["run_id"]),
+			message.Text("second", n.other)))
+	} else if n.restarts > 0 {
 		out = append(out, record.Notice("inspect-restarted", message.Text("server", n.client.target.Address)))
 	} else if n.readings.Reset() {
 		out = append(out, record.Notice("inspect-redis-reset", message.Text("server", n.client.target.Address)))

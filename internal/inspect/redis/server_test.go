@@ -169,6 +169,40 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// Whose connections there are is known by their names. If the load sends commands over sessions without a name, theirs
+// can't be told from others.
+func TestConnectionsAreCounted(t *testing.T) {
+	s := testserver.Redis(t)
+	for _, name := range []string{protocol.SessionName, protocol.SessionName, "cart"} {
+		drive(t, s.Addr).do("CLIENT SETNAME " + name)
+	}
+	sampled := func(i *Inspector) {
+		for range 3 {
+			if err := i.sample(t.Context(), time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	out := watched(t, s.Addr, []inspect.Operation{operation("get", "GET", "k")}, sampled)
+	if out.SeesWork() || len(out.Activity.Clients) != 2 {
+		t.Fatalf("%+v", out.Activity.Clients)
+	}
+	for k, want := range []record.ClientPool{
+		{Application: protocol.SessionName, Address: s.Host, Mean: 2, Max: 2, Generator: true},
+		{Application: "cart", Address: s.Host, Mean: 1, Max: 1},
+	} {
+		if got := out.Activity.Clients[k]; got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	unnamed := testserver.Redis(t)
+	drive(t, unnamed.Addr)
+	out = watched(t, unnamed.Addr, []inspect.Operation{operation("get", "GET", "k")}, sampled)
+	if out.Activity.Clients != nil {
+		t.Errorf("%+v, though the load's sessions have no name", out.Activity.Clients)
+	}
+}
+
 // A replica that is synchronized in full again is found.
 func TestResync(t *testing.T) {
 	primary, replica := testserver.Redis(t), testserver.Redis(t)
@@ -265,6 +299,33 @@ func TestCluster(t *testing.T) {
 	}
 	if !slices.Contains(ids(out), FindMoved) {
 		t.Errorf("found %v, want %s", ids(out), FindMoved)
+	}
+}
+
+// A proxy that passes on connections is no hindrance. With several servers behind it, whose figures can't be compared,
+// that is said.
+func TestProxyOfConnections(t *testing.T) {
+	s := pool.Get(t, "plain", func(t testserver.TB) *testserver.Server { return testserver.Redis(t) })
+	out := watched(t, testserver.HAProxyTCP(t, s.Addr).Addr, nil, func(*Inspector) { drive(t, s.Addr).times(20, "GET k") })
+	if len(out.Missing) > 0 || !slices.ContainsFunc(out.Windows[0].Statements, func(s record.Statement) bool {
+		return s.ID == "get" && s.Calls == 20
+	}) {
+		t.Errorf("%+v, %+v", out.Missing, out.Windows[0].Statements)
+	}
+	other := testserver.Redis(t)
+	out = watched(t, testserver.HAProxyTCP(t, s.Addr, other.Addr).Addr, nil, func(i *Inspector) {
+		i.nodes[0].began = time.Now().Add(time.Hour) // both servers were there before
+		i.nodes[0].client.close()
+	})
+	if len(out.Missing) != 1 || !strings.Contains(out.Missing[0].Text.String(), "several servers") {
+		t.Errorf("%+v", out.Missing)
+	}
+	out = watched(t, other.Addr, nil, func(i *Inspector) {
+		other.Restart()
+		i.nodes[0].client.close()
+	})
+	if len(out.Missing) != 1 || out.Missing[0].Text.ID != "inspect-restarted" {
+		t.Errorf("%+v", out.Missing)
 	}
 }
 

@@ -42,7 +42,6 @@ const (
 	gcTimes       = 3
 	leastLuaB     = 10 << 20
 	gcFalls       = 3 // times that the memory shrank by a fifth or more
-	debtTimes     = 2
 	leastLagS     = 0.3
 	leastBehind   = 1000 // rows
 	lateSamples   = 3
@@ -59,12 +58,15 @@ type caseFile struct {
 	plans      []plan
 	profile    *profile // nil if none was made
 	starved    bool     // see Inspector.starved
+	// vinyl are the reads of vinyl's indexes after the load, and vinylBefore those before it; nil if there are none.
+	vinyl, vinylBefore vinylReads
 }
 
 // judge derives the findings, and copies the plans to the inspection.
 func (c *caseFile) judge() {
 	for _, rule := range []func(*caseFile){
-		memoryFull, msgMax, sqlScans, luaFunctions, luaGC, blockedLoop, slowWAL, bigReplies, vinylDebt, replicaLag,
+		memoryFull, msgMax, sqlScans, luaFunctions, luaGC, blockedLoop, slowWAL, bigReplies, vinylDebt, manyRuns,
+		replicaLag,
 	} {
 		rule(c)
 	}
@@ -325,26 +327,6 @@ func luaGC(c *caseFile) {
 		Evidence: message.New("find.tarantool.gc", message.Bytes("least", least), message.Bytes("most", most),
 			message.Count("falls", falls)),
 		Advice: message.New("find.tarantool.gc.advice")})
-}
-
-// vinylDebt finds a vinyl that compacts more slowly than it is written to.
-func vinylDebt(c *caseFile) {
-	late, worst := 0, debt{}
-	for _, d := range c.seen.debts {
-		if d.queue > debtTimes*d.level0 && d.queue > leastLuaB {
-			late++
-			if d.queue > worst.queue {
-				worst = d
-			}
-		}
-	}
-	if late < 2 {
-		return
-	}
-	c.add(record.Finding{ID: FindVinylDebt, Severity: record.Serious, Subject: "vinyl",
-		Evidence: message.New("find.tarantool.vinyl", message.Bytes("queue", worst.queue),
-			message.Bytes("level0", worst.level0)),
-		Advice: message.New("find.tarantool.vinyl.advice")})
 }
 
 // replicaLag finds replicas that fall behind, or that don't replicate.

@@ -278,12 +278,56 @@ func TestVinylsGaugesAreNoReset(t *testing.T) {
 	}
 }
 
+// The figures of the healthy row are of a vinyl that compacts each dump within a second.
 func TestVinylDebtIsFound(t *testing.T) {
-	in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}
-	seen := &sightings{debts: []debt{{60 << 20, 28 << 20}, {60 << 20, 28 << 20}, {1, 0}}}
-	c := &caseFile{seen: seen, inspection: in, load: &in.Windows[0]}
-	c.judge()
-	inspecttest.Expect(t, in, FindVinylDebt, "compaction")
+	const mb = 1 << 20
+	for name, debts := range map[string][]debt{
+		"debt":    {{0, 4 * mb}, {60 * mb, 28 * mb}, {60 * mb, 28 * mb}, {70 * mb, 8 * mb}},
+		"healthy": {{12 * mb, 0}, {0, 4 * mb}, {19 * mb, 0}, {0, 5 * mb}, {26 * mb, 1 * mb}, {0, 5 * mb}, {33 * mb, 1 * mb}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}
+			c := &caseFile{seen: &sightings{debts: debts}, inspection: in, load: &in.Windows[0]}
+			c.judge()
+			if name == "healthy" {
+				inspecttest.Silent(t, in, FindVinylDebt)
+				return
+			}
+			inspecttest.Expect(t, in, FindVinylDebt, "compaction", "70.0 MiB")
+		})
+	}
+}
+
+// Lookups of a part of the key read a page of each run, until the runs are compacted. A user without rights learns what
+// to grant.
+func TestReadsOfManyRunsAreFound(t *testing.T) {
+	s := shared(t)
+	c := client(t, s)
+	do(t, c, 1, `local v = box.schema.space.create('tree', {engine = 'vinyl', if_not_exists = true})
+		v:create_index('pk', {parts = {1, 'unsigned', 2, 'unsigned'}, if_not_exists = true, run_count_per_level = 100})
+		for run = 1, 7 do
+			local n = run == 1 and 4000 or 100
+			box.begin() for i = 1, n do v:replace{i, run, require('digest').urandom(50)} end box.commit()
+			box.snapshot()
+		end`)
+	t.Cleanup(func() { do(t, c, 1, "box.space.tree:drop()") })
+	lookups := "for i = 1, 200 do box.space.tree:select({i % 100 + 1}) end"
+	for _, row := range []string{"runs", "compacted"} {
+		if row == "compacted" {
+			do(t, c, 1, `local i = box.space.tree.index.pk i:compact()
+				while i:stat().run_count > 1 do require('fiber').sleep(0.01) end`)
+		}
+		in := inspected(t, url(s), func(*Inspector) { do(t, c, 1, lookups) })
+		if row == "compacted" {
+			inspecttest.Silent(t, in, FindVinylReads)
+			continue
+		}
+		inspecttest.Expect(t, in, FindVinylReads, "tree.pk", "200 lookups", "7.00 runs")
+	}
+	in := inspected(t, fmt.Sprintf("tarantool://watch:w4tch-secret@%s", s.Addr), func(*Inspector) {})
+	if len(in.Missing) != 1 || !strings.Contains(in.Missing[0].Text.String(), "vinyl's indexes") {
+		t.Errorf("%+v", in.Missing)
+	}
 }
 
 // The figures are those of two servers of a ring, of which the other one stands still: the lag behind it stays small,

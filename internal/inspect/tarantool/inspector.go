@@ -42,6 +42,7 @@ type Inspector struct {
 	looked   time.Duration // when replicas and vinyl were looked at, on the load's clock
 	wanted   bool          // the profile
 	profile  *profile
+	vinyl    vinylReads // before the load
 	missing  []record.Warning
 	pid      int     // of the process, if it runs on this machine; 0 if not
 	cpuNs    float64 // of the tx thread, at the beginning
@@ -99,6 +100,7 @@ func (i *Inspector) Begin(ctx context.Context) error {
 	if is, _, err := i.session.Picodata(ctx); err == nil && is {
 		return errors.New("this is Picodata: write picodata= and the addresses of its HTTP servers instead")
 	}
+	i.vinyl = i.vinylStats(ctx)
 	if err := i.Snapshot(ctx); err != nil {
 		return err
 	}
@@ -196,6 +198,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 		starved: i.starved()}
 	if err == nil {
 		c.settings = i.settings(ctx)
+		c.vinyl, c.vinylBefore = i.vinylStats(ctx), i.vinyl
 	}
 	if err == nil && !load.Brief {
 		c.plans, err = i.explainAll(ctx, load.Operations)

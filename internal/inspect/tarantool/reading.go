@@ -24,7 +24,7 @@ var functions = []struct {
 }{
 	{"box.stat", kindStat, "requests"}, {"box.stat.net", kindStat, "net"}, {"box.stat.sql", kindStat, "sql"},
 	{"box.slab.info", kindGauge, "slab"}, {"box.info.memory", kindGauge, "memory"},
-	{"box.stat.vinyl", kindStat, "vinyl"},
+	{infoVinyl, kindStat, "vinyl"},
 }
 
 const (
@@ -220,7 +220,7 @@ func (i *Inspector) sampleInfo(ctx context.Context) error {
 	}
 	i.seen.replication(info, i.activity)
 	i.beat(ctx)
-	vinyl, err := i.call(ctx, "box.stat.vinyl")
+	vinyl, err := i.call(ctx, infoVinyl)
 	if err != nil || vinyl == nil {
 		return err
 	}

@@ -195,7 +195,7 @@ func picodataOption(name string) bool {
 // runtimeParams converts options into start-up parameters. It joins the settings of Picodata's sessions into
 // "options=k=v,…".
 func runtimeParams(options map[string]string) (map[string]string, error) {
-	params := map[string]string{"application_name": "brunt"}
+	params := map[string]string{"application_name": protocol.SessionName}
 	var pico []string
 	for name, value := range options {
 		switch {

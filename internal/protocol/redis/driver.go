@@ -96,10 +96,21 @@ func connect(ctx context.Context, t protocol.Target, o *options) (net.Conn, *pro
 	}
 	if refused := shakeHands(ctx, c, t, o); refused != nil {
 		c.Close()
+		if refused == errNameEnds {
+			t.Named = false
+			return connect(ctx, t, o)
+		}
 		return nil, refused
 	}
 	return c, nil
 }
+
+// errNameEnds is a connection that ended when the session was to get its name, as with twemproxy, which ends connections
+// after commands that it doesn't pass on.
+var errNameEnds = &protocol.Error{Class: protocol.Connect, Text: "the connection ended at CLIENT SETNAME"}
+
+// setName is the command that names a session. A server may refuse it: its user lacks the right, or it is a proxy.
+const setName = "CLIENT"
 
 // handshake returns the commands that prepare a connection.
 func handshake(t protocol.Target, o *options) (commands [][]string) {
@@ -118,6 +129,9 @@ func handshake(t protocol.Target, o *options) (commands [][]string) {
 	if o.cluster && o.readOnly {
 		commands = append(commands, []string{"READONLY"})
 	}
+	if t.Named {
+		commands = append(commands, []string{setName, "SETNAME", protocol.SessionName})
+	}
 	return append(commands, []string{"PING"})
 }
 
@@ -127,10 +141,13 @@ func shakeHands(ctx context.Context, c net.Conn, t protocol.Target, o *options) 
 	defer stop()
 	for _, words := range handshake(t, o) {
 		reply, err := ask(c, words)
+		if err != nil && words[0] == setName && ctx.Err() == nil {
+			return errNameEnds
+		}
 		if err != nil {
 			return protocol.Unconnected(socket.Explain(ctx, t.Address, err))
 		}
-		if reply.Class != protocol.OK {
+		if reply.Class != protocol.OK && words[0] != setName {
 			return refusal(t, words[0], &reply.Failure)
 		}
 	}

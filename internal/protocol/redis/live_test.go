@@ -224,6 +224,45 @@ func TestPasswordAndDatabase(t *testing.T) {
 	}
 }
 
+// Sessions say whose they are if they are to. A user without the right, and a proxy that ends the connection at the
+// command, serve them without a name.
+func TestSessionsAreNamed(t *testing.T) {
+	s := servers.Get(t, "", func(t testserver.TB) *testserver.Server { return testserver.Redis(t) })
+	allow := program(command("ACL", "SETUSER", "few", "on", ">geheim2", "~*", "+get", "+ping", "+hello"))
+	admin, err := New().Dial(t.Context(), protocol.Target{Address: s.Addr}, allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if r := do(t, admin, &allow.Requests[0]); r.Class != protocol.OK {
+		t.Fatalf("%+v", r.Failure)
+	}
+	name := program(capturing(command("CLIENT", "GETNAME"), protocol.Capture{}))
+	for _, want := range []string{"", protocol.SessionName} {
+		tiers(t, protocol.Target{Address: s.Addr, Named: want != ""}, name, func(t *testing.T, c protocol.Conn) {
+			if r := do(t, c, &name.Requests[0]); r.Class != protocol.OK || string(r.Captured[0].B) != want {
+				t.Errorf("got %q, %+v, want %q", r.Captured[0].B, r.Failure, want)
+			}
+		})
+	}
+	get := program(command("GET", "nothing"))
+	tiers(t, protocol.Target{Address: s.Addr, User: "few", Password: "geheim2", Named: true}, get,
+		func(t *testing.T, c protocol.Conn) {
+			if r := do(t, c, &get.Requests[0]); r.Class != protocol.OK {
+				t.Errorf("without the right: %+v", r.Failure)
+			}
+		})
+	proxy := testserver.Twemproxy(t, s.Addr)
+	through, err := New().Dial(t.Context(), protocol.Target{Address: proxy.Addr, Named: true}, get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer through.Close()
+	if r := do(t, through, &get.Requests[0]); r.Class != protocol.OK {
+		t.Errorf("through a proxy: %+v", r.Failure)
+	}
+}
+
 func TestTLS(t *testing.T) {
 	s := testserver.Redis(t, testserver.TLS())
 	p := program(command("SET", "a", "b"))

@@ -227,6 +227,7 @@ func (l *Test) follow(out *Outputs, hard <-chan struct{}, v *runner.Hooks, end f
 	}
 	f.page = page
 	o = l.Options
+	o.Named = len(l.Live.Inspected) > 0
 	if o.Recording, err = l.recording(); err != nil {
 		return nil, o, exitcode.Usage(err)
 	}

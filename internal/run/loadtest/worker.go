@@ -179,7 +179,7 @@ func share(ctx context.Context, hard <-chan struct{}, w *scale.Worker, version s
 		Recording: runner.Recording{Dir: w.Dir, Plan: job.Plan, Command: job.Command, Version: version,
 			Extra: job.Extra, Flags: job.Flags, Worker: of},
 	}
-	o.StartDown, o.Faults = job.StartDown, runner.Faults{Allowed: job.Faults, Does: fault.OfLoad}
+	o.Named, o.StartDown, o.Faults = job.Named, job.StartDown, runner.Faults{Allowed: job.Faults, Does: fault.OfLoad}
 	if job.Adaptive {
 		o.Follow = followCoordinator(w)
 	}

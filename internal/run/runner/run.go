@@ -152,10 +152,12 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 // find finds the servers of p.
 func (o *Options) find(ctx context.Context, p *plan.Plan) (*target.System, error) {
 	patient := target.Patience{Wait: o.Wait, StartDown: o.StartDown, Waiting: o.Hooks.Waiting}
+	named := *p
+	named.Target.Named = o.Named
 	if o.Protocol != nil {
-		return target.With(ctx, p, *o.Protocol, patient)
+		return target.With(ctx, &named, *o.Protocol, patient)
 	}
-	return target.Find(ctx, p, patient)
+	return target.Find(ctx, &named, patient)
 }
 
 // SetUp creates and fills the missing tables, and connects all sessions. Its errors are those of Open and of filling
@@ -420,6 +422,7 @@ type Options struct {
 	Wait       time.Duration // how long to wait for all addresses to answer; after that, one is enough
 	StartDown  bool          // begin even if no address answers; for loads without SQL
 	Faults     Faults        // options for plans with faults
+	Named      bool          // sessions tell servers that they are brunt's; see protocol.Target
 
 	Part          schedule.Part // this machine's operations
 	KeepCollector bool          // don't change the garbage collector's target: the process has other work

@@ -67,6 +67,7 @@ type Job struct {
 	IntervalNs int64 `json:"interval_ns"`
 	Faults     bool  `json:"faults,omitempty"`     // the plan's faults are allowed
 	StartDown  bool  `json:"start_down,omitempty"` // begin even if no address answers
+	Named      bool  `json:"named,omitempty"`      // sessions tell servers that they are brunt's
 	Adaptive   bool  `json:"adaptive,omitempty"`   // the coordinator decides rates; see Decision
 	Asks       bool  `json:"asks,omitempty"`       // the coordinator chooses the phases; see Worker.Next
 	// Redistribute means that the share of a lost worker is given to others. A worker then sends only what it is

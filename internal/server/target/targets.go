@@ -44,7 +44,7 @@ func Targets(p *plan.Plan) ([]protocol.Target, error) {
 		out = append(out, protocol.Target{
 			Address: a, User: t.User, Password: t.Password, Database: t.Database,
 			TLS: secure, Options: t.Options,
-			ConnectTimeout: p.Settings.ConnectTimeout, Way: way,
+			ConnectTimeout: p.Settings.ConnectTimeout, Way: way, Named: t.Named,
 		})
 	}
 	return out, nil

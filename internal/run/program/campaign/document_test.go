@@ -94,12 +94,14 @@ func TestConnectionsOfHowMany(t *testing.T) {
 	step.Kind, step.Confirms = campaignfile.StepConnections, false
 	for _, c := range []struct {
 		settings []record.Setting
+		counts   string
 		want     string
 	}{
-		{nil, "the service had at most 7 of the 100 connections that the database allows, of which 1.50 worked at a time."},
-		{[]record.Setting{{Name: "max_connections", Value: "300"}}, "at most 7 of the 300 connections"},
+		{nil, "", "the service had at most 7 of the 100 connections that the database allows, of which 1.50 worked at a time."},
+		{[]record.Setting{{Name: "max_connections", Value: "300"}}, "", "at most 7 of the 300 connections"},
+		{nil, record.CountsCommands, "others than brunt had at most 7 connections to the server."},
 	} {
-		run.Inspections[0].Settings = c.settings
+		run.Inspections[0].Settings, run.Inspections[0].Counts = c.settings, c.counts
 		step.Seen = seenOf(run)
 		if got := step.Sentence(units.English); !strings.Contains(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)

@@ -22,6 +22,7 @@ type Seen struct {
 	// All is the number of all connections, brunt's among them, on servers that don't say whose they are; 0 if unknown.
 	All      int              `json:"all,omitempty"`
 	Unnamed  bool             `json:"unnamed,omitempty"` // the server doesn't say whose connections it has
+	Counted  bool             `json:"counted,omitempty"` // it doesn't say what they do: Active isn't known
 	Findings int              `json:"findings"`          // number of findings
 	Gravest  []record.Finding `json:"gravest,omitempty"` // at most one
 }
@@ -38,6 +39,7 @@ func seenOf(run *record.Run) *Seen {
 			s.Connections, s.Active = s.Connections+c.Max, s.Active+c.ActiveMean
 		}
 	}
+	s.Counted = !in.SeesWork()
 	if s.Unnamed = len(in.Activity.Clients) == 0; s.Unnamed {
 		s.All = allConnections(in)
 	}
@@ -181,6 +183,8 @@ func (w wording) held(r *Result) string {
 		text = w.say("At %s the server had %d connections, brunt's among them; it doesn't say whose they are.", at, r.Seen.All)
 	case r.Kind == campaignfile.StepConnections && r.Seen != nil && r.Seen.Unnamed:
 		text = w.say("At %s: the server doesn't say who is connected.", at)
+	case r.Kind == campaignfile.StepConnections && r.Seen != nil && r.Seen.Counted:
+		text = w.say("At %s others than brunt had at most %d connections to the server.", at, r.Seen.Connections)
 	case r.Kind == campaignfile.StepConnections && r.Seen != nil && r.Seen.Limit > 0:
 		text = w.say("At %s the service had at most %d of the %d connections that the database allows, of which %s worked at a time.",
 			at, r.Seen.Connections, r.Seen.Limit, w.l.Figure(units.Digits3(r.Seen.Active)))

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -317,8 +318,12 @@ func (d *document) clients(in *record.Inspection, id string) cell.Table {
 		Columns: []cell.Column{{Head: d.say("application"), Left: true}, {Head: d.say("address"), Left: true},
 			{Head: d.say("most")}, {Head: d.say("mean")}, {Head: d.say("active")}, {Head: d.say("idle in transaction")}}}
 	for _, c := range in.Activity.Clients {
-		t.Add(cell.Text(c.Application), cell.Text(c.Address), cell.Count(c.Max), cell.Figure(c.Mean, cell.UnitNumber),
-			cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.InXact, cell.UnitNumber))
+		active, inXact := cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.InXact, cell.UnitNumber)
+		if !in.SeesWork() {
+			active, inXact = cell.None(), cell.None()
+		}
+		t.Add(cell.Text(cmp.Or(c.Application, "–")), cell.Text(c.Address), cell.Count(c.Max),
+			cell.Figure(c.Mean, cell.UnitNumber), active, inXact)
 	}
 	return t
 }
