@@ -13,8 +13,8 @@ import (
 )
 
 // benchmarkTPC compares TPC-C with go-tpc, if a program of that name is installed: first how fast the tables are
-// filled, by several sessions of brunt, by one, and by go-tpc, then the load on these tables. Keys, indexes and the planner's
-// statistics are part of brunt's time for filling.
+// filled, by several sessions of brunt, by one, and by go-tpc, then the load on these tables. Keys, indexes and the
+// planner's statistics are part of brunt's time for filling.
 func benchmarkTPC(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("tpc", flag.ContinueOnError)
 	times := f.Int("rounds", 1, "how often each client fills its tables")
