@@ -15,7 +15,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"brunt/internal/plan"
-	"brunt/internal/protocol/grpc"
 	"brunt/internal/protocol/grpc/methods"
 	"brunt/internal/server/target"
 )
@@ -45,7 +44,7 @@ func (s *Server) Target() plan.Target {
 		}
 	}
 	for name, value := range s.Reflection {
-		t.Options[grpc.ReflectionPrefix+strings.ToLower(name)] = value
+		t.Options[methods.ReflectionPrefix+strings.ToLower(name)] = value
 	}
 	if s.Compress {
 		t.Options["compression"] = "gzip"

@@ -344,8 +344,8 @@ func TestSources(t *testing.T) {
 func askedWith(name, value string) grpc.StreamServerInterceptor {
 	return func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 		got := metadata.ValueFromIncomingContext(s.Context(), name)
-		if reflects := strings.HasPrefix(info.FullMethod, "/grpc.reflection."); reflects && !slices.Equal(got, []string{value}) ||
-			!reflects && got != nil {
+		reflects := strings.HasPrefix(info.FullMethod, "/grpc.reflection.")
+		if reflects && !slices.Equal(got, []string{value}) || !reflects && got != nil {
 			return status.Error(codes.Unauthenticated, "who asks?")
 		}
 		return handle(srv, s)

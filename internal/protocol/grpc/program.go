@@ -55,14 +55,11 @@ type options struct {
 	codec      bool
 }
 
-// ReflectionPrefix is what the names of options begin with that are metadata of questions to the reflection service.
-const ReflectionPrefix = "reflect."
-
 func parseOptions(t protocol.Target) (o options, refused *protocol.Error) {
 	read := protocol.OptionsOf("grpc", t)
 	o.source = methods.SourceOf(read.Text("proto", ""), read.Text("import", ""), read.Text("protoset", ""))
 	o.authority = read.Text("authority", "")
-	o.reflection = read.Prefixed(ReflectionPrefix)
+	o.reflection = read.Prefixed(methods.ReflectionPrefix)
 	o.gzip = read.Choice("compression", "off", "gzip") == "gzip"
 	o.codec = read.Bool("codec", true)
 	return o, read.Done()

@@ -33,8 +33,8 @@ type link struct {
 
 const greetingSize = 128
 
-// dialLink connects and authenticates, bounded by ctx. With TLS, the connection begins with its handshake, as the servers
-// of Tarantool's Enterprise edition want it (parameter transport=ssl of box.cfg.listen).
+// dialLink connects and authenticates, bounded by ctx. With TLS, the connection begins with its handshake, as the
+// servers of Tarantool's Enterprise edition want it (parameter transport=ssl of box.cfg.listen).
 func dialLink(ctx context.Context, t protocol.Target) (*link, *protocol.Error) {
 	c, err := socket.Secure(ctx, t.Address, t.TLS)
 	if err != nil {

@@ -430,7 +430,8 @@ func TestWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	secure.TLS.Certificates = []tls.Certificate{pair}
-	for name, target := range map[string]protocol.Target{"": targetOf(servers.MariaDB(t)), "a client's certificate, ": secure} {
+	for name, target := range map[string]protocol.Target{"": targetOf(servers.MariaDB(t)),
+		"a client's certificate, ": secure} {
 		for _, way := range protocoltest.Ways(t, target, nil) {
 			t.Run(name+way.Name, func(t *testing.T) { way.Takes(t, New(), program) })
 		}

@@ -292,6 +292,10 @@ func HealthOf(ctx context.Context, t protocol.Target, authority string) string {
 	return r.Status.String()
 }
 
+// ReflectionPrefix is what the names of a target's options begin with that are metadata of questions to the reflection
+// service.
+const ReflectionPrefix = "reflect."
+
 // With returns a context with metadata for Find and Reflect to ask the server with.
 func With(ctx context.Context, values map[string]string) context.Context {
 	if len(values) == 0 {
