@@ -130,8 +130,8 @@ func tarantoolReplica(key string) row {
 	return r
 }
 
-// vinylProgram creates a tree on the disk, whose rows can't be compressed: 20,000 rows in one run, and some smaller ones
-// in runs of their own. It ends when a compaction has been made, so that the thread for it is there.
+// vinylProgram creates a tree on the disk, whose rows can't be compressed: 20,000 rows in one run, and some smaller
+// ones in runs of their own. It ends when a compaction has been made, so that the thread for it is there.
 func vinylProgram(runs int) string {
 	return tarantoolProgram + fmt.Sprintf(`
 local urandom = require('digest').urandom
@@ -174,7 +174,8 @@ const compactor = "vinyl.compactio"
 func vinylRows() []row {
 	const key = "{type: Integer, range: [1, 20000]}"
 	debt := vinylRow("vinyl-debt", "vinyl is written to fast, and each write of its compaction takes 5 ms longer",
-		[]string{"vinyl-debt"}, 1, "queries:\n"+call("write", "write", "{type: Integer, range: [400, 400]}")+openLoad(8, 20))
+		[]string{"vinyl-debt"}, 1,
+		"queries:\n"+call("write", "write", "{type: Integer, range: [400, 400]}")+openLoad(8, 20))
 	debt.Prepare = func(sc *scene) (func(), error) { return slowed(sc.server.PID, compactor, 5*time.Millisecond) }
 	return []row{
 		debt,

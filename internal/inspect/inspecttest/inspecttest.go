@@ -69,9 +69,9 @@ func Repeat(t testing.TB, clients ...func() error) (stop func()) {
 	}
 }
 
-// Cost reports what a server's threads use for one sample of an inspector, in µs of CPU. Samples are some time apart, as
-// they are during a load, because a server that did something else in between uses more. An entry of threads is the PID
-// of a process, or PID/TID for one thread.
+// Cost reports what a server's threads use for one sample of an inspector, in µs of CPU. Samples are some time apart,
+// as they are during a load, because a server that did something else in between uses more. An entry of threads is the
+// PID of a process, or PID/TID for one thread.
 func Cost(b *testing.B, i inspect.Inspector, threads ...string) {
 	b.Helper()
 	used := func() (ns float64) {

@@ -216,7 +216,8 @@ const prefixPrepared = "prepared/"
 // that nobody can forge would cost the server ten times as much.
 func (i *Inspector) samplePrepared(ctx context.Context) error {
 	r, err := i.optional(ctx, "performance_schema.prepared_statements_instances",
-		`SELECT CONCAT(CRC32(SQL_TEXT), '-', LENGTH(SQL_TEXT)) AS ID, SUM(COUNT_EXECUTE) AS CALLS, SUM(SUM_TIMER_EXECUTE) AS TIME,
+		`SELECT CONCAT(CRC32(SQL_TEXT), '-', LENGTH(SQL_TEXT)) AS ID,
+		SUM(COUNT_EXECUTE) AS CALLS, SUM(SUM_TIMER_EXECUTE) AS TIME,
 		SUM(SUM_LOCK_TIME) AS SUM_LOCK_TIME, SUM(SUM_ERRORS) AS SUM_ERRORS, SUM(SUM_ROWS_AFFECTED) AS SUM_ROWS_AFFECTED,
 		SUM(SUM_ROWS_SENT) AS SUM_ROWS_SENT, SUM(SUM_ROWS_EXAMINED) AS SUM_ROWS_EXAMINED,
 		SUM(SUM_CREATED_TMP_DISK_TABLES) AS SUM_CREATED_TMP_DISK_TABLES,

@@ -14,13 +14,16 @@ import (
 // than the function; $database stands for the database's OID, and ages are those of the oldest of a group, because
 // each expression for each session would cost more, too. Of walsenders it only says whether there are any.
 const (
-	askSessions = `select backend_type = 'walsender' as sender, ` + queryID + ` as query, coalesce(application_name, '') as application,
+	askSessions = `select backend_type = 'walsender' as sender, ` + queryID + ` as query,
+		coalesce(application_name, '') as application,
 		coalesce(host(client_addr), '') as address, coalesce(state, '') as state, coalesce(wait_event_type, '') as class,
 		coalesce(wait_event, '') as event, count(*) as n,
 		coalesce(date_part('epoch', clock_timestamp() - min(xact_start)), 0) as xact_s,
-		coalesce(date_part('epoch', clock_timestamp() - min(state_change) filter (where state like 'idle in%')), 0) as idle_s,
+		coalesce(date_part('epoch', clock_timestamp() - min(state_change)
+			filter (where state like 'idle in%')), 0) as idle_s,
 		count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock' and query_start < clock_timestamp() - interval '` + longStatement + `') as long
-		from pg_stat_get_activity(null) where (backend_type = 'client backend' and datid = $database or backend_type = 'walsender')
+		from pg_stat_get_activity(null)
+		where (backend_type = 'client backend' and datid = $database or backend_type = 'walsender')
 		and pid <> pg_backend_pid() and application_name <> '` + applicationName + `' group by 1, 2, 3, 4, 5, 6, 7`
 	// queryID is the expression of a statement's ID, which versions before 14 don't have.
 	queryID = `coalesce(query_id::text, '')`

@@ -227,8 +227,9 @@ func TestReplicasAreSeen(t *testing.T) {
 func TestReset(t *testing.T) {
 	d := newDatabase(t, counting(t), books)
 	text := "select price from book where id = 7"
-	for _, query := range []string{"select pg_stat_reset()", "select pg_stat_statements_reset(0, (select oid from pg_database " +
-		"where datname = current_database()), 0)", ""} {
+	for _, query := range []string{"select pg_stat_reset()",
+		"select pg_stat_statements_reset(0, (select oid from pg_database " +
+			"where datname = current_database()), 0)", ""} {
 		d.repeat(20, text)(nil)
 		in := d.inspected(func(i *Inspector) {
 			if query != "" {

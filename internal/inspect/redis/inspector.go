@@ -197,7 +197,9 @@ func (i *Inspector) connections(operations []inspect.Operation) []record.ClientP
 	}
 	all := i.activity.Record(func(name string) bool { return name == protocol.SessionName }).Clients
 	drives := slices.ContainsFunc(operations, func(o inspect.Operation) bool {
-		return o.Done > 0 && slices.ContainsFunc(o.Requests, func(r *protocol.Request) bool { return r.Verb == protocol.Command })
+		return o.Done > 0 && slices.ContainsFunc(o.Requests, func(r *protocol.Request) bool {
+			return r.Verb == protocol.Command
+		})
 	})
 	if drives && !slices.ContainsFunc(all, func(p record.ClientPool) bool { return p.Generator }) {
 		return nil

@@ -306,7 +306,9 @@ func TestCluster(t *testing.T) {
 // that is said.
 func TestProxyOfConnections(t *testing.T) {
 	s := pool.Get(t, "plain", func(t testserver.TB) *testserver.Server { return testserver.Redis(t) })
-	out := watched(t, testserver.HAProxyTCP(t, s.Addr).Addr, nil, func(*Inspector) { drive(t, s.Addr).times(20, "GET k") })
+	out := watched(t, testserver.HAProxyTCP(t, s.Addr).Addr, nil, func(*Inspector) {
+		drive(t, s.Addr).times(20, "GET k")
+	})
 	if len(out.Missing) > 0 || !slices.ContainsFunc(out.Windows[0].Statements, func(s record.Statement) bool {
 		return s.ID == "get" && s.Calls == 20
 	}) {

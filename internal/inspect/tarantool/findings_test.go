@@ -283,7 +283,7 @@ func TestVinylDebtIsFound(t *testing.T) {
 	const mb = 1 << 20
 	for name, debts := range map[string][]debt{
 		"debt":    {{0, 4 * mb}, {60 * mb, 28 * mb}, {60 * mb, 28 * mb}, {70 * mb, 8 * mb}},
-		"healthy": {{12 * mb, 0}, {0, 4 * mb}, {19 * mb, 0}, {0, 5 * mb}, {26 * mb, 1 * mb}, {0, 5 * mb}, {33 * mb, 1 * mb}},
+		"healthy": {{12 * mb, 0}, {0, 4 * mb}, {19 * mb, 0}, {0, 5 * mb}, {26 * mb, mb}, {0, 5 * mb}, {33 * mb, mb}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}

@@ -21,7 +21,8 @@ const (
 )
 
 // askVinyl is a program that returns the reads of vinyl's indexes (index_object:stat() in Tarantool's manual): lookups,
-// pages that they read from the disk, and what the index consists of; at most 200 indexes. It yields, because each index takes some 20 µs.
+// pages that they read from the disk, and what the index consists of; at most 200 indexes. It yields, because each
+// index takes some 20 µs.
 const askVinyl = `local r, n, fiber = {}, 0, require('fiber')
 for _, t in box.space._space:pairs() do
 	local s = box.space[t[1]]
@@ -44,8 +45,8 @@ return r`
 // vinylReads are the reads of vinyl's indexes, by index.
 type vinylReads map[string]map[string]float64
 
-// vinylStats asks for the reads of vinyl's indexes, which needs the right to evaluate programs. It is nil if vinyl isn't
-// used.
+// vinylStats asks for the reads of vinyl's indexes, which needs the right to evaluate programs. It is nil if vinyl
+// isn't used.
 func (i *Inspector) vinylStats(ctx context.Context) vinylReads {
 	used, err := i.call(ctx, infoVinyl)
 	if err != nil || used == nil {

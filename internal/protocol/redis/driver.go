@@ -105,8 +105,8 @@ func connect(ctx context.Context, t protocol.Target, o *options) (net.Conn, *pro
 	return c, nil
 }
 
-// errNameEnds is a connection that ended when the session was to get its name, as with twemproxy, which ends connections
-// after commands that it doesn't pass on.
+// errNameEnds is a connection that ended when the session was to get its name, as with twemproxy, which ends
+// connections after commands that it doesn't pass on.
 var errNameEnds = &protocol.Error{Class: protocol.Connect, Text: "the connection ended at CLIENT SETNAME"}
 
 // setName is the command that names a session. A server may refuse it: its user lacks the right, or it is a proxy.

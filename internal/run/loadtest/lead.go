@@ -203,9 +203,10 @@ func (d *leading) open(o *runner.Options) error {
 			Run: id, Plan: o.Recording.Plan, Secrets: secrets, Password: l.Plan.Target.Password, Workers: l.Workers.Number,
 			Command: o.Recording.Command, Flags: o.Recording.Flags, Extra: o.Recording.Extra, WaitNs: int64(l.Options.Wait),
 			IntervalNs: int64(settings.Interval), Redistribute: l.Workers.OnLost == scale.Redistribute,
-			Named: o.Named, Faults: l.Options.Faults.Allowed, StartDown: l.Open != nil && l.Plan.Target.Options["lazy"] == "on",
-			Adaptive: slices.ContainsFunc(l.Plan.Load, func(p plan.Phase) bool { return p.Adaptive != nil }),
-			Asks:     l.Next != nil, Script: l.Script,
+			Named: o.Named, Faults: l.Options.Faults.Allowed,
+			StartDown: l.Open != nil && l.Plan.Target.Options["lazy"] == "on",
+			Adaptive:  slices.ContainsFunc(l.Plan.Load, func(p plan.Phase) bool { return p.Adaptive != nil }),
+			Asks:      l.Next != nil, Script: l.Script,
 		},
 		Next: d.nextPhases(),
 	})

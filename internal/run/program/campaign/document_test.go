@@ -97,7 +97,8 @@ func TestConnectionsOfHowMany(t *testing.T) {
 		counts   string
 		want     string
 	}{
-		{nil, "", "the service had at most 7 of the 100 connections that the database allows, of which 1.50 worked at a time."},
+		{nil, "",
+			"the service had at most 7 of the 100 connections that the database allows, of which 1.50 worked at a time."},
 		{[]record.Setting{{Name: "max_connections", Value: "300"}}, "", "at most 7 of the 300 connections"},
 		{nil, record.CountsCommands, "others than brunt had at most 7 connections to the server."},
 	} {
