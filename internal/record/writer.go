@@ -220,8 +220,9 @@ func (b *Bundle) Finish(run *Run) error {
 	return fmt.Errorf("the record in %s could not be written completely: %w; %s", b.Dir, err, what)
 }
 
-// Unwritten returns the contents of the files that a full disk has not taken as a whole, by their names: of IntervalsFile
-// and of RunFile. It must be called after Finish. There are none if all was written, or if they can't be read.
+// Unwritten returns the contents of the files that a full disk has not taken as a whole, by their names: of
+// IntervalsFile and of RunFile. It must be called after Finish. There are none if all was written, or if they can't be
+// read.
 func (b *Bundle) Unwritten() map[string][]byte {
 	files := map[string][]byte{}
 	if b.run != nil {

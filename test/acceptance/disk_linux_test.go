@@ -216,7 +216,8 @@ func TestFullDiskOfAPartThatIsUploaded(t *testing.T) {
 	store := testserver.ObjectStore(t)
 	plan, small := shell.File(t, "plan.yml", diskPlan), t.TempDir()
 	place := "s3://" + store.Database + "/parts"
-	env := []string{"AWS_ACCESS_KEY_ID=somebody", "AWS_SECRET_ACCESS_KEY=topsecret", "AWS_ENDPOINT_URL=http://" + store.Addr,
+	env := []string{
+		"AWS_ACCESS_KEY_ID=somebody", "AWS_SECRET_ACCESS_KEY=topsecret", "AWS_ENDPOINT_URL=http://" + store.Addr,
 		"AWS_CONFIG_FILE=/none", "AWS_SHARED_CREDENTIALS_FILE=/none"}
 	load := func(k, dir string) []string {
 		return []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "3s",
@@ -238,7 +239,8 @@ func TestFullDiskOfAPartThatIsUploaded(t *testing.T) {
 	if run.Total.Done != 600 || len(run.Parts) != 2 || run.Parts[0].Missing+run.Parts[1].Missing != 0 {
 		t.Errorf("%d operations of 600, parts %+v, %q", run.Total.Done, run.Parts, reasons)
 	}
-	if text := fmt.Sprint(reasons); !run.Complete || strings.Contains(text, "killed") || strings.Contains(text, "missing") {
+	text := fmt.Sprint(reasons)
+	if !run.Complete || strings.Contains(text, "killed") || strings.Contains(text, "missing") {
 		t.Errorf("complete %v, reasons %s", run.Complete, text)
 	}
 }

@@ -65,7 +65,9 @@ load: [{constant: {rate: 10, duration: 1h}}]
 			defer c.Close()
 			ticket := filepath.Join(t.TempDir(), "ticket")
 			if err := scale.WriteSecret(ticket, &scale.Ticket{Run: "run", Identity: worker,
-				Addresses: []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port()))}, Dir: filepath.Join(t.TempDir(), "bundle")}); err != nil {
+				Addresses: []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port()))},
+				Dir:       filepath.Join(t.TempDir(), "bundle"),
+			}); err != nil {
 				t.Fatal(err)
 			}
 			ended := make(chan error, 1)

@@ -82,8 +82,8 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 		len(missing), len(c.members), verb, c.o.Patience, strings.Join(missing, ", "), why)}
 }
 
-// failures returns an *Error that names workers that have failed before the load, each with its reason. Workers with one
-// reason are named together.
+// failures returns an *Error that names workers that have failed before the load, each with its reason. Workers with
+// one reason are named together.
 func failures(failed []*member) error {
 	e := &Error{Code: exitcode.Unreachable}
 	if p := failed[0].problem; p != nil {
