@@ -1,6 +1,7 @@
 package mongodb
 
 import (
+	"math"
 	"os"
 	"testing"
 	"time"
@@ -116,6 +117,16 @@ func TestFieldsOfEachType(t *testing.T) {
 		{"object id", id, "65e04a1f2b3c4d5e6f708192"},
 		{"document", bson.D{{Key: "a", Value: int32(1)}}, `{"a": {"$numberInt":"1"}}`},
 		{"array", bson.A{"x"}, `["x"]`},
+		{"other bytes", bson.Binary{Subtype: 4, Data: []byte("0123456789abcdef")}, "0123456789abcdef"},
+		{"infinity", math.Inf(-1), "-Inf"},
+		{"no number", math.NaN(), "NaN"},
+		{"decimal infinity", bson.NewDecimal128(0x7800000000000000, 0), "Infinity"},
+		{"timestamp", bson.Timestamp{T: 7, I: 2}, `{"$timestamp":{"t":7,"i":2}}`},
+		{"regular expression", bson.Regex{Pattern: "^a", Options: "i"}, `{"$regularExpression":{"pattern":"^a","options":"i"}}`},
+		{"code", bson.JavaScript("f()"), `{"$code":"f()"}`},
+		{"symbol", bson.Symbol("s"), `{"$symbol":"s"}`},
+		{"least", bson.MinKey{}, `{"$minKey":1}`},
+		{"greatest", bson.MaxKey{}, `{"$maxKey":1}`},
 		{"null", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -36,8 +36,8 @@ type conn struct {
 	args       []sqldriver.NamedValue
 }
 
-// prepare prepares a request on a session.
-func (st *statement) prepare(s *session, req *protocol.Request) error {
+// prepare prepares a request on a session. shown says that all columns are shown, not only captured.
+func (st *statement) prepare(s *session, req *protocol.Request, shown bool) error {
 	switch req.Verb {
 	case protocol.SQL:
 		st.Text = req.Text
@@ -71,6 +71,9 @@ func (st *statement) prepare(s *session, req *protocol.Request) error {
 	if st.captures, refused = sqlconn.Captures(req, names); refused != nil {
 		return protocol.Refused(req, "%s", refused.Text)
 	}
+	if err := st.keepTimes(req, info, shown); err != nil {
+		return err
+	}
 	if req.Simple {
 		return nil
 	}
@@ -79,6 +82,43 @@ func (st *statement) prepare(s *session, req *protocol.Request) error {
 	}
 	if n := parameters(st.Text); n != len(req.Params) {
 		return protocol.Refused(req, "the statement has %d parameters, the plan gives %d", n, len(req.Params))
+	}
+	return nil
+}
+
+// keepTimes makes the library return texts in columns that are declared as times as they are stored, if they are captured
+// or shown. It would parse them, and how they were written would be lost: sent back, they would be other texts. It does
+// that where a result's column is a table's, and not where it is an expression such as +x, whose value is that of x.
+func (st *statement) keepTimes(req *protocol.Request, info []sqlite.ColumnInfo, shown bool) error {
+	kept := false
+	names, values := make([]string, len(info)), make([]string, len(info))
+	for i := range info {
+		names[i] = fmt.Sprint("c", i)
+		values[i] = names[i]
+		used := shown
+		for k, at := range st.captures {
+			used = used || at == i && req.Capture[k].Kind != gen.Datetime
+		}
+		switch strings.ToUpper(info[i].DeclType) {
+		case "DATE", "DATETIME", "TIMESTAMP":
+			if used && st.changes {
+				return protocol.Refused(req, "column %q is declared as %s, and a time that RETURNING returns can't be sent back as it "+
+					"is stored; return +%[1]s AS %[1]s", info[i].Name, info[i].DeclType)
+			}
+			if used {
+				kept, values[i] = true, "+"+names[i]
+			}
+		}
+		values[i] += " AS " + sqltext.Quote(info[i].Name)
+	}
+	if kept {
+		tokens := sqltext.Split(st.Text)
+		for t := tokens[len(tokens)-1]; t.Kind == sqltext.Space || t.IsSign(";"); t = tokens[len(tokens)-1] {
+			tokens = tokens[:len(tokens)-1]
+			st.Text = strings.TrimSuffix(st.Text, t.Text)
+		}
+		st.Text = "WITH \"brunt's\" (" + strings.Join(names, ", ") + ") AS (" + st.Text + ") SELECT " +
+			strings.Join(values, ", ") + " FROM \"brunt's\""
 	}
 	return nil
 }
@@ -175,7 +215,7 @@ var _ protocol.AdHoc = (*conn)(nil)
 // Add prepares a statement that isn't part of the session's program.
 func (c *conn) Add(_ context.Context, req *protocol.Request) error {
 	var st statement
-	if err := st.prepare(c.session, req); err != nil {
+	if err := st.prepare(c.session, req, true); err != nil {
 		return err
 	}
 	if req.ID < len(c.statements) {

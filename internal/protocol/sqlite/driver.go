@@ -70,7 +70,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	}
 	c := &conn{session: s, statements: make([]statement, len(p.Requests))}
 	for i := range p.Requests {
-		if err := c.statements[i].prepare(s, &p.Requests[i]); err != nil {
+		if err := c.statements[i].prepare(s, &p.Requests[i], false); err != nil {
 			c.Close()
 			return nil, err
 		}

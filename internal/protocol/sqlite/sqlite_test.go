@@ -135,6 +135,59 @@ func TestTypesRoundTrip(t *testing.T) {
 	}
 }
 
+// A value of each type that SQLite has, in columns of each affinity, is captured as it is and sent back as the same:
+// SQLite itself compares type and content. Times are texts, however they are written.
+func TestValuesOfEachType(t *testing.T) {
+	d, target := New(), fileTarget(t)
+	declared := []string{"", "INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB", "BOOLEAN", "DECIMAL(10, 2)", "DATE", "DATETIME",
+		"TIMESTAMP", "JSON"}
+	literals := []string{"NULL", "-9223372036854775808", "9223372036854775807", "0.1", "-1e300", "9e999", "-9e999", "5e-324",
+		"1700000000", "1.0", "''", "'ё'", "'a' || char(0) || 'b'", "'12'", "'007'", "'1e5'", "x''", "x'00ff'", "x'613b62'",
+		"'2024-02-29'", "'2024-02-29 12:34'", "'2024-02-29 12:34:56'", "'2024-02-29T12:34:56Z'", "'0000-00-00'",
+		"'2024-02-29 12:34:56.789+03:00'", "'2024-02-29T12:34:56.123456Z'", "'not a time'", `'{"a": 1}'`}
+	columns := make([]string, len(declared))
+	for i, name := range declared {
+		columns[i] = fmt.Sprintf("c%d %s", i, name)
+	}
+	a := openAdmin(t, d, target, "CREATE TABLE stored (id INTEGER PRIMARY KEY, "+strings.Join(columns, ", ")+")",
+		"CREATE TABLE back (id INTEGER PRIMARY KEY, "+strings.Join(columns, ", ")+")")
+	var requests []protocol.Request
+	for i := range declared {
+		read := sql(fmt.Sprintf("SELECT id, c%d FROM stored WHERE id = $1; -- all", i), gen.Int)
+		read.Capture = []protocol.Capture{{Name: fmt.Sprint("C", i)}}
+		requests = append(requests, read,
+			sql(fmt.Sprintf("INSERT INTO back (id, c%d) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET c%[1]d = $2", i),
+				gen.Int, gen.Null))
+	}
+	p := program(requests...)
+	c := dial(t, d, target, p)
+	for id, literal := range literals {
+		values := strings.Repeat(", "+literal, len(declared))
+		if _, err := a.Exec(t.Context(), fmt.Sprintf("INSERT INTO stored VALUES (%d%s)", id, values)); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range declared {
+			r := do(c, p, 2*i, integer(int64(id)))
+			if r.Class != protocol.OK {
+				t.Fatalf("%s in %s: %+v", literal, name, r.Failure)
+			}
+			if sent := do(c, p, 2*i+1, integer(int64(id)), r.Captured[0]); sent.Class != protocol.OK {
+				t.Fatalf("%s in %s: %+v", literal, name, sent.Failure)
+			}
+			same := one(t, a, fmt.Sprintf("SELECT typeof(s.c%d) = typeof(b.c%[1]d) AND s.c%[1]d IS b.c%[1]d FROM stored s "+
+				"JOIN back b USING (id) WHERE id = %d", i, id))
+			if same != "1" {
+				t.Errorf("%s in a column %q was sent back as another value: %+v", literal, name, r.Captured[0])
+			}
+		}
+	}
+	returning := sql("UPDATE stored SET c0 = 1 WHERE id = 1 RETURNING c9")
+	returning.Capture = []protocol.Capture{{}}
+	if _, err := d.Dial(t.Context(), target, program(returning)); err == nil || !strings.Contains(err.Error(), "return +c9 AS c9") {
+		t.Errorf("a time that can't be kept: %v", err)
+	}
+}
+
 // show is the content that counts for a value's kind.
 func show(v *gen.Value) string {
 	switch v.Kind {
