@@ -139,8 +139,8 @@ func TestTypesRoundTrip(t *testing.T) {
 // SQLite itself compares type and content. Times are texts, however they are written.
 func TestValuesOfEachType(t *testing.T) {
 	d, target := New(), fileTarget(t)
-	declared := []string{"", "INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB", "BOOLEAN", "DECIMAL(10, 2)", "DATE", "DATETIME",
-		"TIMESTAMP", "JSON"}
+	declared := []string{"", "INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB", "BOOLEAN", "DECIMAL(10, 2)", "DATE",
+		"DATETIME", "TIMESTAMP", "JSON"}
 	literals := []string{"NULL", "-9223372036854775808", "9223372036854775807", "0.1", "-1e300", "9e999", "-9e999", "5e-324",
 		"1700000000", "1.0", "''", "'ё'", "'a' || char(0) || 'b'", "'12'", "'007'", "'1e5'", "x''", "x'00ff'", "x'613b62'",
 		"'2024-02-29'", "'2024-02-29 12:34'", "'2024-02-29 12:34:56'", "'2024-02-29T12:34:56Z'", "'0000-00-00'",
@@ -183,7 +183,8 @@ func TestValuesOfEachType(t *testing.T) {
 	}
 	returning := sql("UPDATE stored SET c0 = 1 WHERE id = 1 RETURNING c9")
 	returning.Capture = []protocol.Capture{{}}
-	if _, err := d.Dial(t.Context(), target, program(returning)); err == nil || !strings.Contains(err.Error(), "return +c9 AS c9") {
+	_, err := d.Dial(t.Context(), target, program(returning))
+	if err == nil || !strings.Contains(err.Error(), "return +c9 AS c9") {
 		t.Errorf("a time that can't be kept: %v", err)
 	}
 }
