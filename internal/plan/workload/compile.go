@@ -74,6 +74,21 @@ func (c *compiler) bucket(op *plan.Operation, kinds []gen.Kind) (*bucket.Key, er
 	return bucket.NewKey(b.HashFunction, b.Buckets, by, of)
 }
 
+// compared returns a request whose captured fields are compared with those of the keyspace: their content counts, and not
+// the type that a store gives them.
+func compared(r protocol.Request) protocol.Request {
+	if r.Verb != protocol.Read && r.Verb != protocol.Scan && r.Verb != protocol.Batch {
+		return r
+	}
+	r.Capture = slices.Clone(r.Capture)
+	for i := range r.Capture {
+		if r.Capture[i].Kind == gen.Null {
+			r.Capture[i].Kind = gen.Bytes
+		}
+	}
+	return r
+}
+
 func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 	out := Operation{Name: op.Name, Think: op.Think, keyParam: -1, script: -1}
 	switch op.Route {
@@ -110,11 +125,17 @@ func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 			}
 		}
 		request := s.Request
+		if s.Check != "" {
+			request = compared(request)
+		}
 		request.Name, request.Params = op.RequestName(i), slices.Repeat(kinds[i], max(request.Rows, 1))
 		step := Step{Think: s.Think, params: params, variant: pick, check: s.Check, kind: request.Kind(),
 			Request: c.add(request), texts: texts(&request, params)}
 		for _, r := range s.Variants {
 			r.Name, r.Params = cmp.Or(r.Name, request.Name), request.Params
+			if s.Check != "" {
+				r = compared(r)
+			}
 			step.variants = append(step.variants, c.add(r))
 		}
 		if w := &s.Wrong; w.Share > 0 {

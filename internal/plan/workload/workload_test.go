@@ -405,3 +405,15 @@ func TestCompileRefuses(t *testing.T) {
 		}
 	}
 }
+
+// What a check compares is a field's content, whatever type a store gives the field. Statements' columns keep their type.
+func TestComparedFieldsAreContent(t *testing.T) {
+	own := []protocol.Capture{{Name: "f0"}, {Name: "f1", Kind: gen.String}}
+	for verb, want := range map[protocol.Verb]gen.Kind{protocol.Read: gen.Bytes, protocol.Scan: gen.Bytes,
+		protocol.Batch: gen.Bytes, protocol.SQL: gen.Null, protocol.Command: gen.Null} {
+		got := compared(protocol.Request{Verb: verb, Capture: own}).Capture
+		if got[0].Kind != want || got[1].Kind != gen.String || own[0].Kind != gen.Null {
+			t.Errorf("%s: %v, of %v", verb.Name(), got, own)
+		}
+	}
+}

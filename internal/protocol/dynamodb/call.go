@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 
@@ -51,6 +52,20 @@ func (a attribute) content() (content []byte, ok bool) {
 		}
 	}
 	return a.B, true
+}
+
+// pack sets v to the attribute with its type, in the API's JSON. It returns false for bytes, which need none, and for
+// a null, which is one for brunt, too.
+func (a attribute) pack(v *gen.Value) bool {
+	if a.NULL || a.B != nil {
+		return false
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		return false // it was decoded from JSON
+	}
+	v.Kind, v.B = gen.Packed, append(v.B[:0], text...)
+	return true
 }
 
 type item map[string]attribute

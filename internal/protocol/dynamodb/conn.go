@@ -2,6 +2,7 @@ package dynamodb
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -75,10 +76,30 @@ func (c *conn) take(r *kv.Request, it item, reply *protocol.Reply) {
 	key, _ := field(c.options.key)
 	r.Take(reply, kv.Record{Key: key, Field: field, Names: func() []string {
 		return slices.DeleteFunc(slices.Sorted(maps.Keys(it)), func(name string) bool { return name == c.options.key })
+	}, Own: func(name string, v *gen.Value) bool {
+		a, ok := it[name]
+		return ok && a.pack(v)
 	}})
 }
 
-func (c *conn) key(v *gen.Value) object { return object{c.options.key: object{"S": kv.Text(v)}} }
+// key returns an argument as a key: text, or a captured attribute with the type that it had.
+func (c *conn) key(v *gen.Value) object {
+	if v.Kind == gen.Packed {
+		return object{c.options.key: json.RawMessage(v.B)}
+	}
+	return object{c.options.key: object{"S": kv.Text(v)}}
+}
+
+// attributeOf returns an argument as an attribute: bytes, null, or a captured attribute with the type that it had.
+func attributeOf(v *gen.Value) any {
+	switch v.Kind {
+	case gen.Null:
+		return attribute{NULL: true}
+	case gen.Packed:
+		return json.RawMessage(v.B)
+	}
+	return object{"B": kv.AppendText([]byte{}, v)}
+}
 
 // projection restricts a read to the request's fields and, if with is true, the key.
 func (c *conn) projection(r *kv.Request, body object, with bool) object {
@@ -137,7 +158,7 @@ func (c *conn) scan(ctx context.Context, r *kv.Request, args []gen.Value, a *ans
 func (c *conn) itemOf(r *kv.Request, args []gen.Value) object {
 	it := c.key(&args[0])
 	for i, f := range r.Fields {
-		it[f] = object{"B": kv.AppendText([]byte{}, &args[1+i])}
+		it[f] = attributeOf(&args[1+i])
 	}
 	return it
 }
@@ -157,7 +178,7 @@ func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *an
 		contents, list := object{}, make([]string, len(r.Fields))
 		for i, f := range r.Fields {
 			names[fmt.Sprintf("#f%d", i)] = f
-			contents[fmt.Sprintf(":v%d", i)] = object{"B": kv.AppendText([]byte{}, &args[1+i])}
+			contents[fmt.Sprintf(":v%d", i)] = attributeOf(&args[1+i])
 			list[i] = fmt.Sprintf("#f%d = :v%[1]d", i)
 		}
 		body["UpdateExpression"], body["ExpressionAttributeValues"] = "SET "+strings.Join(list, ", "), contents

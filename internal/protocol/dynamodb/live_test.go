@@ -1,12 +1,14 @@
 package dynamodb
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
 	"brunt/internal/protocol/socket"
@@ -135,9 +137,9 @@ func TestServerDiesMidRequest(t *testing.T) {
 	protocoltest.Dies(t, s, p, func() protocol.Conn { return dial(t, target, p) }, protocol.Connect)
 }
 
-// TestAttributesOfEachType: attributes that another program has written with types of their own have the content that
-// the service shows, not none.
-func TestAttributesOfEachType(t *testing.T) {
+// TestValuesOfEachType: attributes that another program has written with types of their own have the content that the
+// service shows, not none; captured and written to another item, they are the same to the service.
+func TestValuesOfEachType(t *testing.T) {
 	target := local(t)
 	target.Options = map[string]string{"key": "id"}
 	prepare(t, target, "types", false)
@@ -147,6 +149,7 @@ func TestAttributesOfEachType(t *testing.T) {
 	}{
 		{"text", "ё", object{"S": "ё"}},
 		{"empty", "", object{"S": ""}},
+		{"no bytes", "", object{"B": []byte{}}},
 		{"bytes", "\x00\xff", object{"B": []byte{0, 255}}},
 		{"number", "12345678901234567890123456789012345678", object{"N": "12345678901234567890123456789012345678"}},
 		{"boolean", "false", object{"BOOL": false}},
@@ -158,13 +161,17 @@ func TestAttributesOfEachType(t *testing.T) {
 	}
 	item := object{"id": object{"S": "one"}, "null": object{"NULL": true}}
 	read := protocol.Request{Verb: protocol.Read, Text: "types"}
+	insert := protocol.Request{ID: 1, Verb: protocol.Insert, Text: "types"}
+	update := protocol.Request{ID: 2, Verb: protocol.Update, Text: "types"}
 	for _, c := range types {
 		item[c.name] = c.value
 		read.Fields = append(read.Fields, c.name)
 		read.Capture = append(read.Capture, protocol.Capture{Name: c.name})
 	}
-	read.Fields = append(read.Fields, "null")
-	session, err := New().Dial(t.Context(), target, &protocol.Program{Requests: []protocol.Request{read}})
+	read.Fields, read.Capture = append(read.Fields, "null"), append(read.Capture, protocol.Capture{Name: "null"})
+	insert.Fields, update.Fields = read.Fields, read.Fields
+	program := &protocol.Program{Requests: []protocol.Request{read, insert, update}}
+	session, err := New().Dial(t.Context(), target, program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,21 +180,55 @@ func TestAttributesOfEachType(t *testing.T) {
 	if f := session.(*conn).call(t.Context(), "PutItem", object{"TableName": "types", "Item": item}, &a); f != nil {
 		t.Fatal(f)
 	}
-	var r protocol.Reply
-	session.Do(protocoltest.Within(t, time.Minute), &read, protocoltest.Values("one"), &r)
-	if r.Class != protocol.OK {
-		t.Fatalf("%+v", r.Failure)
+	do := func(request *protocol.Request, args []gen.Value) (shown []gen.Value, r protocol.Reply) {
+		r.Each = func(_ []string, row []gen.Value) { shown = row[1:] }
+		if session.Do(protocoltest.Within(t, time.Minute), request, args, &r); r.Class != protocol.OK {
+			t.Fatalf("%s: %+v", request.Verb.Name(), r.Failure)
+		}
+		return shown, r
 	}
+	shown, r := do(&read, protocoltest.Values("one"))
+	want := stored(t, session, "one")
+	do(&insert, append(protocoltest.Values("inserted"), r.Captured...))
+	do(&insert, protocoltest.Values(append([]any{"updated"}, make([]any, len(read.Fields))...)...))
+	do(&update, append(protocoltest.Values("updated"), r.Captured...))
+	inserted, updated := stored(t, session, "inserted"), stored(t, session, "updated")
 	for i, c := range types {
 		t.Run(c.name, func(t *testing.T) {
-			if got := strings.ReplaceAll(string(r.Captured[i].B), " ", ""); got != c.want {
+			if got := strings.ReplaceAll(string(shown[i].B), " ", ""); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
+			if inserted[c.name] != want[c.name] || updated[c.name] != want[c.name] {
+				t.Errorf("sent back: %s and %s, want %s", inserted[c.name], updated[c.name], want[c.name])
+			}
 		})
+	}
+	if r.Captured[len(types)].Kind != gen.Null || inserted["null"] != want["null"] || updated["null"] != want["null"] {
+		t.Errorf("a null is captured as %+v, sent back as %s and %s", r.Captured[len(types)], inserted["null"], updated["null"])
 	}
 	if _, ok := (attribute{NULL: true}).content(); ok {
 		t.Error("a null has content")
 	}
+}
+
+// stored returns an item's attributes as the service encodes them.
+func stored(t *testing.T, session protocol.Conn, key string) map[string]string {
+	t.Helper()
+	var a answer
+	f := session.(*conn).call(protocoltest.Within(t, time.Minute), "GetItem",
+		object{"TableName": "types", "Key": object{"id": object{"S": key}}}, &a)
+	if f != nil {
+		t.Fatal(f)
+	}
+	all := map[string]string{}
+	for name, value := range a.Item {
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = string(text)
+	}
+	return all
 }
 
 func TestWays(t *testing.T) {

@@ -153,6 +153,6 @@ func (d *document) names() []string {
 // capture stores the captured fields of a record in reply.
 func capture(r *kv.Request, record []byte, reply *protocol.Reply) *protocol.Error {
 	d := document{text: record}
-	r.Capture(reply, d.field)
+	r.Capture(reply, kv.Record{Field: d.field})
 	return d.fault
 }

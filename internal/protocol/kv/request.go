@@ -129,11 +129,13 @@ func (r *Request) Wants(reply *protocol.Reply) bool {
 	return reply.Rows == 0 && len(r.Captures) > 0 || reply.Each != nil
 }
 
-// Capture stores the captured fields of a record in reply; value returns a field's content. It must be called
-// for the first record of a reply only.
-func (r *Request) Capture(reply *protocol.Reply, value func(field string) (content []byte, ok bool)) {
+// Capture stores the captured fields of a record in reply. It must be called for the first record of a reply only.
+func (r *Request) Capture(reply *protocol.Reply, record Record) {
 	for i, c := range r.Captures {
-		if content, ok := value(c.Name); ok {
+		if c.Kind == gen.Null && record.Own != nil && record.Own(c.Name, &reply.Captured[i]) {
+			continue
+		}
+		if content, ok := record.Field(c.Name); ok {
 			template.SetText(&reply.Captured[i], c.Kind, content)
 		}
 	}
@@ -144,12 +146,15 @@ type Record struct {
 	Key   []byte
 	Field func(name string) (content []byte, ok bool)
 	Names func() []string // names of the existing fields
+	// Own sets v to a field as the store encodes it (gen.Packed), and returns true, if the field has a type that its
+	// content alone doesn't tell. Stores whose fields are all bytes have none.
+	Own func(name string, v *gen.Value) bool
 }
 
 // Take adds a record to reply. It captures values from the first record.
 func (r *Request) Take(reply *protocol.Reply, record Record) {
 	if reply.Rows == 0 && record.Field != nil {
-		r.Capture(reply, record.Field)
+		r.Capture(reply, record)
 	}
 	if reply.Each != nil {
 		r.tell(reply, &record)

@@ -3,7 +3,6 @@ package mongodb
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
@@ -45,7 +44,7 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 			reply.Fail(refused)
 			return
 		}
-		err = c.find(ctx, table, r, bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: kv.Text(&args[0])}}}},
+		err = c.find(ctx, table, r, bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: keyOf(&args[0])}}}},
 			count, reply)
 	case r.Verb == protocol.Delete:
 		var result *mongo.DeleteResult
@@ -63,11 +62,11 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 // among returns the condition on _id that matches the keys of all rows.
 func among(r *kv.Request, args []gen.Value) any {
 	if r.Rows == 1 {
-		return kv.Text(&args[0])
+		return keyOf(&args[0])
 	}
 	keys := make(bson.A, r.Rows)
 	for i := range keys {
-		keys[i] = kv.Text(&args[i*r.PerRow])
+		keys[i] = keyOf(&args[i*r.PerRow])
 	}
 	return bson.D{{Key: "$in", Value: keys}}
 }
@@ -90,7 +89,7 @@ func (c *conn) read(ctx context.Context, table *mongo.Collection, r *kv.Request,
 	if p := projection(r); p != nil {
 		o.SetProjection(p)
 	}
-	document, err := table.FindOne(ctx, bson.D{{Key: "_id", Value: kv.Text(&args[0])}}, o).Raw()
+	document, err := table.FindOne(ctx, bson.D{{Key: "_id", Value: keyOf(&args[0])}}, o).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		reply.Missing = true
 		return nil
@@ -109,43 +108,10 @@ func take(r *kv.Request, document bson.Raw, reply *protocol.Reply) {
 			return content(document.Lookup(field))
 		}
 		record.Key, _ = record.Field("_id")
+		record.Own = func(field string, v *gen.Value) bool { return pack(v, document.Lookup(field)) }
 	}
 	r.Take(reply, record)
 	reply.BytesIn += int64(len(document))
-}
-
-// content returns a field's content: bytes and strings as they are, other values as text, and documents, arrays and
-// what is particular to MongoDB as extended JSON. A field that is absent or null has none.
-func content(v bson.RawValue) ([]byte, bool) {
-	switch v.Type {
-	case 0, bson.TypeNull, bson.TypeUndefined:
-		return nil, false
-	case bson.TypeBinary:
-		_, data, ok := v.BinaryOK()
-		return data, ok
-	case bson.TypeString:
-		text, ok := v.StringValueOK()
-		return []byte(text), ok
-	case bson.TypeDouble:
-		f, ok := v.DoubleOK()
-		return strconv.AppendFloat(nil, f, 'g', -1, 64), ok
-	case bson.TypeInt32, bson.TypeInt64:
-		i, ok := v.AsInt64OK()
-		return strconv.AppendInt(nil, i, 10), ok
-	case bson.TypeBoolean:
-		b, ok := v.BooleanOK()
-		return strconv.AppendBool(nil, b), ok
-	case bson.TypeDecimal128:
-		d, ok := v.Decimal128OK()
-		return []byte(d.String()), ok
-	case bson.TypeObjectID:
-		id, ok := v.ObjectIDOK()
-		return []byte(id.Hex()), ok
-	case bson.TypeDateTime:
-		at, ok := v.TimeOK()
-		return at.UTC().AppendFormat(nil, "2006-01-02T15:04:05.000Z"), ok
-	}
-	return []byte(v.String()), true
 }
 
 // namesOf returns the names of a document's fields, except _id.
@@ -177,18 +143,14 @@ func (c *conn) find(ctx context.Context, table *mongo.Collection, r *kv.Request,
 	return cursor.Err()
 }
 
-// fields returns a row's fields as a document. If key isn't "", the document begins with it as _id.
-func fields(r *kv.Request, key string, args []gen.Value) bson.D {
+// fields returns a row's fields as a document. If key isn't nil, the document begins with it as _id.
+func fields(r *kv.Request, key any, args []gen.Value) bson.D {
 	d := make(bson.D, 0, len(r.Fields)+1)
-	if key != "" {
+	if key != nil {
 		d = append(d, bson.E{Key: "_id", Value: key})
 	}
 	for i, f := range r.Fields {
-		content := args[1+i].B
-		if args[1+i].Kind != gen.Bytes && args[1+i].Kind != gen.String {
-			content = kv.AppendText(nil, &args[1+i])
-		}
-		d = append(d, bson.E{Key: f, Value: content})
+		d = append(d, bson.E{Key: f, Value: fieldOf(&args[1+i])})
 	}
 	return d
 }
@@ -196,9 +158,9 @@ func fields(r *kv.Request, key string, args []gen.Value) bson.D {
 // write inserts or updates the rows: a single row with its own request, several rows in bulk.
 func (c *conn) write(ctx context.Context, table *mongo.Collection, r *kv.Request, args []gen.Value,
 	reply *protocol.Reply) error {
-	key := kv.Text(&args[0])
-	where := func(key string) bson.D { return bson.D{{Key: "_id", Value: key}} }
-	set := func(row []gen.Value) bson.D { return bson.D{{Key: "$set", Value: fields(r, "", row)}} }
+	key := keyOf(&args[0])
+	where := func(key any) bson.D { return bson.D{{Key: "_id", Value: key}} }
+	set := func(row []gen.Value) bson.D { return bson.D{{Key: "$set", Value: fields(r, nil, row)}} }
 	if r.Rows == 1 {
 		switch {
 		case r.Verb == protocol.Update:
@@ -209,7 +171,7 @@ func (c *conn) write(ctx context.Context, table *mongo.Collection, r *kv.Request
 			return err
 		case c.upsert:
 			reply.Affected = 1
-			result, err := table.ReplaceOne(ctx, where(key), fields(r, "", args), options.Replace().SetUpsert(true))
+			result, err := table.ReplaceOne(ctx, where(key), fields(r, nil, args), options.Replace().SetUpsert(true))
 			reply.Missing = err == nil && result.UpsertedCount == 0
 			return err
 		}
@@ -220,12 +182,12 @@ func (c *conn) write(ctx context.Context, table *mongo.Collection, r *kv.Request
 	models := make([]mongo.WriteModel, r.Rows)
 	for i := range models {
 		row := args[i*r.PerRow:][:r.PerRow]
-		key := kv.Text(&row[0])
+		key := keyOf(&row[0])
 		switch {
 		case r.Verb == protocol.Update:
 			models[i] = mongo.NewUpdateOneModel().SetFilter(where(key)).SetUpdate(set(row))
 		case c.upsert:
-			models[i] = mongo.NewReplaceOneModel().SetFilter(where(key)).SetReplacement(fields(r, "", row)).SetUpsert(true)
+			models[i] = mongo.NewReplaceOneModel().SetFilter(where(key)).SetReplacement(fields(r, nil, row)).SetUpsert(true)
 		default:
 			models[i] = mongo.NewInsertOneModel().SetDocument(fields(r, key, row))
 		}

@@ -1,7 +1,6 @@
 package mongodb
 
 import (
-	"math"
 	"os"
 	"testing"
 	"time"
@@ -9,8 +8,6 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
 	"brunt/test/testserver"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 var servers testserver.Pool
@@ -87,61 +84,6 @@ func TestDescribe(t *testing.T) {
 	info, err := New().Describe(t.Context(), ferret(t))
 	if err != nil || info.Product != "FerretDB" || info.Version == "" || info.Settings["mongodb_version"] == "" {
 		t.Errorf("got %+v, %v", info, err)
-	}
-}
-
-// TestFieldsOfEachType: fields that another program has written with types of their own have the content that the
-// shell shows, not none.
-func TestFieldsOfEachType(t *testing.T) {
-	decimal, err := bson.ParseDecimal128("12345678901234567890123456789012.34")
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := bson.ObjectIDFromHex("65e04a1f2b3c4d5e6f708192")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name  string
-		value any
-		want  string
-	}{
-		{"text", "ё", "ё"},
-		{"bytes", bson.Binary{Data: []byte{0, 255}}, "\x00\xff"},
-		{"int", int32(-7), "-7"},
-		{"long", int64(9_007_199_254_740_993), "9007199254740993"},
-		{"double", 0.1, "0.1"},
-		{"decimal", decimal, "12345678901234567890123456789012.34"},
-		{"bool", true, "true"},
-		{"date", bson.DateTime(1_709_210_096_789), "2024-02-29T12:34:56.789Z"},
-		{"object id", id, "65e04a1f2b3c4d5e6f708192"},
-		{"document", bson.D{{Key: "a", Value: int32(1)}}, `{"a": {"$numberInt":"1"}}`},
-		{"array", bson.A{"x"}, `["x"]`},
-		{"other bytes", bson.Binary{Subtype: 4, Data: []byte("0123456789abcdef")}, "0123456789abcdef"},
-		{"infinity", math.Inf(-1), "-Inf"},
-		{"no number", math.NaN(), "NaN"},
-		{"decimal infinity", bson.NewDecimal128(0x7800000000000000, 0), "Infinity"},
-		{"timestamp", bson.Timestamp{T: 7, I: 2}, `{"$timestamp":{"t":7,"i":2}}`},
-		{"regular expression", bson.Regex{Pattern: "^a", Options: "i"}, `{"$regularExpression":{"pattern":"^a","options":"i"}}`},
-		{"code", bson.JavaScript("f()"), `{"$code":"f()"}`},
-		{"symbol", bson.Symbol("s"), `{"$symbol":"s"}`},
-		{"least", bson.MinKey{}, `{"$minKey":1}`},
-		{"greatest", bson.MaxKey{}, `{"$maxKey":1}`},
-		{"null", nil, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			document, err := bson.Marshal(bson.D{{Key: "f", Value: c.value}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, ok := content(bson.Raw(document).Lookup("f"))
-			if string(got) != c.want || ok != (c.value != nil) {
-				t.Errorf("got %q, %v, want %q", got, ok, c.want)
-			}
-		})
-	}
-	if got, ok := content(bson.Raw{5, 0, 0, 0, 0}.Lookup("f")); ok {
-		t.Errorf("an absent field is %q", got)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -135,8 +136,8 @@ func TestTypesRoundTrip(t *testing.T) {
 	}
 }
 
-// A value of each type that SQLite has, in columns of each affinity, is captured as it is and sent back as the same:
-// SQLite itself compares type and content. Times are texts, however they are written.
+// A value of each type that SQLite has, in columns of each affinity, is shown as it is, captured as it is and sent back as
+// the same: SQLite itself compares type and content. Times are texts, however they are written.
 func TestValuesOfEachType(t *testing.T) {
 	d, target := New(), fileTarget(t)
 	declared := []string{"", "INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB", "BOOLEAN", "DECIMAL(10, 2)", "DATE",
@@ -179,6 +180,14 @@ func TestValuesOfEachType(t *testing.T) {
 			if same != "1" {
 				t.Errorf("%s in a column %q was sent back as another value: %+v", literal, name, r.Captured[0])
 			}
+			want := one(t, a, fmt.Sprintf("SELECT CASE typeof(c%d) WHEN 'real' THEN printf('%%!.17g', c%[1]d) ELSE "+
+				"typeof(c%[1]d) || ' ' || hex(c%[1]d) END FROM stored WHERE id = %d", i, id))
+			if f, err := strconv.ParseFloat(want, 64); err == nil {
+				want = fmt.Sprint("real ", f)
+			}
+			if got := column(t, c, len(requests), fmt.Sprintf("SELECT c%d FROM stored WHERE id = %d", i, id)); got != want {
+				t.Errorf("%s in a column %q is shown as %s, want %s", literal, name, got, want)
+			}
 		}
 	}
 	returning := sql("UPDATE stored SET c0 = 1 WHERE id = 1 RETURNING c9")
@@ -187,6 +196,33 @@ func TestValuesOfEachType(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "return +c9 AS c9") {
 		t.Errorf("a time that can't be kept: %v", err)
 	}
+}
+
+// column returns the type, as SQLite calls it, and the content of a value that a statement of a script is shown.
+func column(t *testing.T, c protocol.Conn, id int, text string) (shown string) {
+	t.Helper()
+	req := protocol.Request{ID: id, Name: "shown", Verb: protocol.SQL, Text: text}
+	if err := c.(protocol.AdHoc).Add(t.Context(), &req); err != nil {
+		t.Fatal(err)
+	}
+	r := protocol.Reply{Each: func(_ []string, row []gen.Value) {
+		switch v := &row[0]; v.Kind {
+		case gen.Null:
+			shown = "null "
+		case gen.Int:
+			shown = fmt.Sprintf("integer %X", v.AppendText(nil))
+		case gen.Float:
+			shown = fmt.Sprint("real ", v.F)
+		case gen.String:
+			shown = fmt.Sprintf("text %X", v.B)
+		case gen.Bytes:
+			shown = fmt.Sprintf("blob %X", v.B)
+		}
+	}}
+	if c.Do(t.Context(), &req, nil, &r); r.Class != protocol.OK {
+		t.Fatalf("%s: %+v", text, r.Failure)
+	}
+	return shown
 }
 
 // show is the content that counts for a value's kind.
