@@ -74,8 +74,8 @@ func (c *compiler) bucket(op *plan.Operation, kinds []gen.Kind) (*bucket.Key, er
 	return bucket.NewKey(b.HashFunction, b.Buckets, by, of)
 }
 
-// compared returns a request whose captured fields are compared with those of the keyspace: their content counts, and not
-// the type that a store gives them.
+// compared returns a request whose captured fields are compared with those of the keyspace: their content counts, and
+// not the type that a store gives them.
 func compared(r protocol.Request) protocol.Request {
 	if r.Verb != protocol.Read && r.Verb != protocol.Scan && r.Verb != protocol.Batch {
 		return r

@@ -406,7 +406,8 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// What a check compares is a field's content, whatever type a store gives the field. Statements' columns keep their type.
+// What a check compares is a field's content, whatever type a store gives the field. Columns of statements keep their
+// type.
 func TestComparedFieldsAreContent(t *testing.T) {
 	own := []protocol.Capture{{Name: "f0"}, {Name: "f1", Kind: gen.String}}
 	for verb, want := range map[protocol.Verb]gen.Kind{protocol.Read: gen.Bytes, protocol.Scan: gen.Bytes,

@@ -204,7 +204,8 @@ func TestValuesOfEachType(t *testing.T) {
 		})
 	}
 	if r.Captured[len(types)].Kind != gen.Null || inserted["null"] != want["null"] || updated["null"] != want["null"] {
-		t.Errorf("a null is captured as %+v, sent back as %s and %s", r.Captured[len(types)], inserted["null"], updated["null"])
+		t.Errorf("a null is captured as %+v, sent back as %s and %s", r.Captured[len(types)], inserted["null"],
+			updated["null"])
 	}
 	if _, ok := (attribute{NULL: true}).content(); ok {
 		t.Error("a null has content")

@@ -1,6 +1,6 @@
 // Package mongodb speaks MongoDB's wire protocol in the library tier. Each session has its own instance of
 // MongoDB's client, with one connection for requests (and one by which the client monitors the server). A record
-// is a document: the key is _id, and each field is binary, unless it is a captured value: then it has the type that it had.
+// is a document: the key is _id, and each field is binary, unless it is a captured value, which keeps its type.
 //
 // Options of a target:
 //

@@ -102,8 +102,8 @@ func TestFieldsOfEachType(t *testing.T) {
 	}
 }
 
-// TestValuesOfEachType: MongoDB's own client writes a value of each type; brunt reads and captures it, and writes it as a
-// field of another document; the client finds the same one there. The same for the documents' keys.
+// TestValuesOfEachType: MongoDB's own client writes a value of each type; brunt reads and captures it, and writes it as
+// a field of another document; the client finds the same one there. The same for the documents' keys.
 func TestValuesOfEachType(t *testing.T) {
 	target := ferret(t)
 	client, err := mongo.Connect(options.Client().SetHosts([]string{target.Address}).SetDirect(true))

@@ -136,8 +136,8 @@ func TestTypesRoundTrip(t *testing.T) {
 	}
 }
 
-// A value of each type that SQLite has, in columns of each affinity, is shown as it is, captured as it is and sent back as
-// the same: SQLite itself compares type and content. Times are texts, however they are written.
+// A value of each type that SQLite has, in columns of each affinity, is shown as it is, captured as it is and sent back
+// as the same: SQLite itself compares type and content. Times are texts, however they are written.
 func TestValuesOfEachType(t *testing.T) {
 	d, target := New(), fileTarget(t)
 	declared := []string{"", "INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB", "BOOLEAN", "DECIMAL(10, 2)", "DATE",
