@@ -68,7 +68,7 @@ queries:
 queries:
   - {name: set, command: [SET, "name:$1", "$1"], params: [{type: Integer, range: [1, 1000]}], rate: 100}
   - {name: get, command: [GET, "name:$1"], params: [{type: Integer, range: [1, 1000]}], rate: 100}
-`, `commands: ["true"]`, `  - fix: {commands: ["true"]}`, "appendfsync: always", "connections, brunt's among them"},
+`, `commands: ["true"]`, `  - fix: {commands: ["true"]}`, "appendfsync: always", "others than brunt had at most 0 connections"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, inspect := row.start()

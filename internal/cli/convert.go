@@ -49,7 +49,11 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 	}
 	name := args[0]
 	known := commands()[name] != nil || linked.Command(name) != nil
-	text, err := os.ReadFile(name)
+	var text []byte
+	var err error
+	if !known {
+		text, err = command.ReadFile(name)
+	}
 	if line := linked.File(name, text); !known && err == nil && line != nil {
 		return append(line, args[1:]...), nil
 	}

@@ -116,6 +116,35 @@ func TestHugePlans(t *testing.T) {
 	})
 }
 
+// A file that never ends is refused wherever a tool takes one.
+func TestEndlessFilesOfTools(t *testing.T) {
+	t.Parallel()
+	const endless, nobody = "/dev/zero", "http://127.0.0.1:1/"
+	for _, args := range [][]string{
+		{"convert", endless},
+		{"jmeter", "-n", "-t", endless},
+		{"tank", "-c", endless},
+		{"ghz", "--config", endless, "127.0.0.1:1"},
+		{"ghz", "--insecure", "--call", "a.B/C", "-D", endless, "127.0.0.1:1"},
+		{"grpc", "127.0.0.1:1", "a.B/C", "-d", "@" + endless},
+		{"wrk", "-s", endless, nobody},
+		{"ab", "-p", endless, "-T", "text/plain", nobody},
+		{"hey", "-m", "POST", "-D", endless, nobody},
+		{"vegeta", "attack", "-targets", endless},
+		{"http", endless},
+		{"ycsb", "load", "redis", "-P", endless},
+		{"cassandra-stress", "user", "profile=" + endless, "ops(insert=1)", "n=1"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			o := brunt(t, args...)
+			if o.code != 104 || o.out != "" {
+				t.Errorf("exit %d, want 104\n%s%s", o.code, o.out, o.err)
+			}
+			oneLine(t, o.err)
+		})
+	}
+}
+
 // A port without a listener, and a port at which another program listens, are reported as unreachable.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()

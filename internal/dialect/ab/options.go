@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/dialect/httpload"
 	"brunt/internal/plan"
@@ -161,7 +161,7 @@ func (o *Options) flag(letter rune) {
 
 func (o *Options) file(method, path string) (err error) {
 	o.Method = method
-	if o.Body, err = os.ReadFile(path); err != nil {
+	if o.Body, err = command.ReadFile(path); err != nil {
 		return fmt.Errorf("ab: Could not open POST data file (%s): %w", path, errors.Unwrap(err))
 	}
 	if o.Body == nil {

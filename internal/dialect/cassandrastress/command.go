@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -141,7 +140,7 @@ func (w *own) run(s *command.Env, args []string) error {
 	}
 	var profile *Profile
 	if o.ProfilePath != "" {
-		text, err := os.ReadFile(o.ProfilePath)
+		text, err := command.ReadFile(o.ProfilePath)
 		if err != nil {
 			return usageError(s, fmt.Errorf("profile: %w", err))
 		}

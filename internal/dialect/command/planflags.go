@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,7 +55,7 @@ func (f *PlanFlags) Read(s *Env, args []string) (*plan.Plan, error) {
 		return p, err
 	}
 	path, wrong := f.Target.File(args)
-	text, unread := os.ReadFile(path)
+	text, unread := ReadFile(path)
 	if line := s.Foreign(path, text); wrong == nil && unread == nil && line != nil {
 		return nil, exitcode.Usage(fmt.Errorf("%s is another tool's file and no plan; write brunt %s …, or brunt convert %s … for its plan",
 			path, strings.Join(line, " "), path))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"brunt/internal/dialect/calls"
+	"brunt/internal/dialect/command"
 )
 
 // readBinary reads messages as they are sent, from standard input or a file. They replace data in JSON; a file replaces
@@ -23,7 +23,7 @@ func (o *Options) readBinary(in io.Reader, standard bool) (err error) {
 		data, err = io.ReadAll(in)
 	}
 	if err == nil && o.BinaryFile != "" {
-		data, err = os.ReadFile(o.BinaryFile)
+		data, err = command.ReadFile(o.BinaryFile)
 	}
 	if len(data) == 0 || err != nil {
 		return err

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"brunt/internal/dialect/command"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -103,7 +104,7 @@ const usualTimeout = Duration(20 * time.Second)
 
 // ReadConfig reads a config file, in the form that its name ends with: .json, .toml, .yaml or .yml.
 func ReadConfig(path string) (*Config, error) {
-	text, err := os.ReadFile(path)
+	text, err := command.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"brunt/internal/dialect/command"
 
 	"github.com/spf13/pflag"
 )
@@ -235,7 +236,7 @@ func (o *Options) finish(in io.Reader, binary bool) (err error) {
 	case o.Data == "@":
 		o.data, err = io.ReadAll(in)
 	case strings.TrimSpace(o.DataFile) != "":
-		o.data, err = os.ReadFile(strings.TrimSpace(o.DataFile))
+		o.data, err = command.ReadFile(strings.TrimSpace(o.DataFile))
 	case o.Data != nil:
 		o.data, err = json.Marshal(o.Data)
 	}
@@ -243,7 +244,7 @@ func (o *Options) finish(in io.Reader, binary bool) (err error) {
 		err = o.readBinary(in, binary)
 	}
 	if err == nil && strings.TrimSpace(o.MetadataFile) != "" {
-		o.metadata, err = os.ReadFile(strings.TrimSpace(o.MetadataFile))
+		o.metadata, err = command.ReadFile(strings.TrimSpace(o.MetadataFile))
 	} else if err == nil && o.Metadata != nil {
 		o.metadata, err = json.Marshal(o.Metadata)
 	}

@@ -8,11 +8,11 @@ import (
 	"io"
 	"math"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"brunt/internal/base/lazyregexp"
+	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/plan"
 )
@@ -118,7 +118,7 @@ func Parse(args []string) (*Options, error) {
 	}
 	if *bodyFile != "" {
 		var err error
-		if o.Body, err = os.ReadFile(*bodyFile); err != nil {
+		if o.Body, err = command.ReadFile(*bodyFile); err != nil {
 			return nil, err
 		}
 	}

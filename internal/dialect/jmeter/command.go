@@ -151,7 +151,7 @@ func takeScale(args []string) (s scale, rest []string, err error) {
 
 // test makes the load of a command line.
 func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, error) {
-	text, err := os.ReadFile(e.o.Plan)
+	text, err := command.ReadFile(e.o.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("the test plan: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brunt/internal/base/suggest"
+	"brunt/internal/dialect/command"
 )
 
 // Options are the options of a command line.
@@ -157,7 +158,7 @@ func (o *Options) check(given [][2]string) error {
 		files = append([]string{ofPlan}, files...)
 	}
 	for _, name := range files {
-		b, err := os.ReadFile(name)
+		b, err := command.ReadFile(name)
 		if err != nil {
 			return fmt.Errorf("the properties: %w", err)
 		}
@@ -169,7 +170,7 @@ func (o *Options) check(given [][2]string) error {
 		}
 		name, value, ok := strings.Cut(g[1], "=")
 		if !ok && g[0] == "G" {
-			b, err := os.ReadFile(g[1])
+			b, err := command.ReadFile(g[1])
 			if err != nil {
 				return fmt.Errorf("the properties: %w", err)
 			}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"brunt/internal/dialect/command"
+
 	"golang.org/x/text/encoding/charmap"
 )
 
@@ -44,14 +46,7 @@ func (f *files) read(name string) ([]byte, error) {
 	if b, ok := f.texts[name]; ok {
 		return b, nil
 	}
-	st, err := os.Stat(f.find(name))
-	if err == nil && st.Size() > mostBytes*16 {
-		err = fmt.Errorf("%s is larger than a gigabyte", name)
-	}
-	var b []byte
-	if err == nil {
-		b, err = os.ReadFile(f.find(name))
-	}
+	b, err := command.ReadUpTo(f.find(name), 1024)
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("the file %s: %w", name, p.Err)
 	}

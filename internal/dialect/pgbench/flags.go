@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/pgbench/script"
 )
 
@@ -408,7 +408,7 @@ func (p *flagParser) file(value string) error {
 	if name == "-" {
 		text, rerr = io.ReadAll(p.in.Stdin)
 	} else {
-		text, rerr = os.ReadFile(name)
+		text, rerr = command.ReadFile(name)
 	}
 	if rerr != nil {
 		return fault(`could not open file "%s": %s`, name, reason(rerr))

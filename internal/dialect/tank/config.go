@@ -13,6 +13,7 @@ import (
 
 	"brunt/internal/base/lazyregexp"
 	"brunt/internal/dialect/calls"
+	"brunt/internal/dialect/command"
 	"brunt/internal/plan"
 )
 
@@ -117,7 +118,7 @@ func Load(o *Options) (*Config, error) {
 }
 
 func (c *Config) addFile(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := command.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("can't open %s: %w", path, cause(err))
 	}

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/base/lazyregexp"
+	"brunt/internal/dialect/command"
 	"brunt/internal/plan"
 )
 
@@ -33,7 +34,7 @@ func (c *Config) pandora(o *object) {
 			c.fault(o.node, "pandora has neither config_content nor config_file; add one of them")
 			return
 		}
-		text, err := os.ReadFile(expand(file))
+		text, err := command.ReadFile(expand(file))
 		if err != nil {
 			c.fault(o.get("config_file"), "can't open %s: %v", file, cause(err))
 			return
@@ -107,7 +108,7 @@ func (c *Config) substitute(n *yaml.Node, depth int) {
 // property returns a value of a file with lines NAME=value.
 func property(text string) (string, error) {
 	file, name, _ := strings.Cut(text, "#")
-	content, err := os.ReadFile(file)
+	content, err := command.ReadFile(file)
 	if err != nil {
 		return "", cause(err)
 	}

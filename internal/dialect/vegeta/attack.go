@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/plan"
 )
@@ -140,12 +141,12 @@ func (o *attackOptions) read(stdin io.Reader) error {
 		in = f
 	}
 	var err error
-	if o.requests, err = Read(o.targets, in, os.ReadFile); err != nil {
+	if o.requests, err = Read(o.targets, in, command.ReadFile); err != nil {
 		return err
 	}
 	var body []byte
 	if o.body != "" {
-		if body, err = os.ReadFile(o.body); err != nil {
+		if body, err = command.ReadFile(o.body); err != nil {
 			return fmt.Errorf("error opening %s: %w", o.body, errors.Unwrap(err))
 		}
 	}

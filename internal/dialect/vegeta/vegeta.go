@@ -36,7 +36,8 @@ func Read(name string, in io.Reader, open func(path string) ([]byte, error)) ([]
 	r := &reader{open: open, bodies: map[string][]byte{}}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLineBytes)
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		text := lines.Text()
 		if n == 1 {
 			text = strings.TrimPrefix(text, "\ufeff") // a byte order mark, which editors of Windows write
@@ -50,7 +51,9 @@ func Read(name string, in io.Reader, open func(path string) ([]byte, error)) ([]
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d bytes; name a file for its body", name, n, maxLineBytes)
+	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(r.all) == 0 {

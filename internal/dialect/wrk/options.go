@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"brunt/internal/base/secret"
+	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/dialect/httpload"
 	"brunt/internal/plan/script"
@@ -155,7 +155,7 @@ func (o *Options) check() error {
 	if o.Script == "" {
 		return nil
 	}
-	text, err := os.ReadFile(o.Script)
+	text, err := command.ReadFile(o.Script)
 	if err != nil {
 		return fmt.Errorf("cannot open %s: %w", o.Script, errors.Unwrap(err))
 	}

@@ -87,8 +87,9 @@ func (st *statement) prepare(s *session, req *protocol.Request, shown bool) erro
 }
 
 // keepTimes makes the library return texts in columns that are declared as times as they are stored, if they are
-// captured or shown. It would parse them, and how they were written would be lost: sent back, they would be other texts.
-// It parses where a result's column is a table's, and not where it is an expression such as +x, whose value is that of x.
+// captured or shown. It would parse them, and how they were written would be lost: sent back, they would be other
+// texts. It parses where a result's column is a table's, and not where it is an expression such as +x, whose value is
+// that of x.
 func (st *statement) keepTimes(req *protocol.Request, info []sqlite.ColumnInfo, shown bool) error {
 	kept := false
 	names, values := make([]string, len(info)), make([]string, len(info))

@@ -114,11 +114,11 @@ func (f *commandFlags) gather(s *command.Env, kind ycsb.Command, name string) (*
 			given.Flags[property] = fl.Value.String()
 		}
 	}
-	set, notes, err := given.Gather(os.ReadFile, os.LookupEnv)
+	set, notes, err := given.Gather(command.ReadFile, os.LookupEnv)
 	if err != nil {
 		return nil, exitcode.Usage(err)
 	}
-	settings, err := ycsb.Understand(kind, d, set, os.ReadFile)
+	settings, err := ycsb.Understand(kind, d, set, command.ReadFile)
 	if err != nil {
 		return nil, exitcode.Usage(err)
 	}
@@ -148,7 +148,7 @@ func newLoad(s *command.Env, kind ycsb.Command, short string) *cobra.Command {
 // execute loads or runs a workload and prints the result as go-ycsb does.
 func (f *commandFlags) execute(s *command.Env, settings *ycsb.Settings) error {
 	checkpoint := filepath.Join(f.Record.Root, settings.CheckpointName())
-	resumed, err := settings.Resumable(checkpoint, os.ReadFile)
+	resumed, err := settings.Resumable(checkpoint, command.ReadFile)
 	if err != nil {
 		return exitcode.Usage(err)
 	}
