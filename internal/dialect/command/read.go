@@ -10,8 +10,8 @@ import (
 // mostRead is the size of the largest file that ReadFile reads, in MiB.
 const mostRead = 64
 
-// ReadFile reads a file that the user names as a test, or as part of one. It refuses files of more than 64 MiB, and thus
-// also devices and pipes without an end. Its errors name the file.
+// ReadFile reads a file that the user names as a test, or as part of one. It refuses files of more than 64 MiB, and
+// thus also devices and pipes without an end. Its errors name the file.
 func ReadFile(path string) ([]byte, error) { return ReadUpTo(path, mostRead) }
 
 // ReadUpTo is ReadFile for files of at most so many MiB.
