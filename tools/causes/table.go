@@ -150,7 +150,7 @@ func merged(table string, all []*outcome) (lines []string, t tally) {
 		}
 		lines = append(lines, line)
 		first := strings.Split(line, " | ")[2]
-		o := outcome{Healthy: r.healthy(), Right: !strings.HasPrefix(first, wrong), First: strings.Trim(first, wrong)}
+		o := outcome{Healthy: r.healthy(), Right: !strings.HasPrefix(first, wrong), First: strings.Trim(first, "*")}
 		if o.First == orUnknown("") {
 			o.First = ""
 		}
