@@ -56,7 +56,8 @@ func ParseURL(text string) (Settings, error) {
 			host, port = one[:colon], one[colon+1:]
 		}
 		if strings.Trim(port, "0123456789") != "" {
-			return nil, errors.New("what follows its last colon is not a port; after user:password there must be @ and the host")
+			return nil, errors.New("what follows its last colon is not a port; after user:password there must be @ and " +
+				"the host")
 		}
 		if host, err = url.PathUnescape(strings.Trim(host, "[]")); err != nil {
 			return nil, errors.New("its host can't be read")
