@@ -10,9 +10,9 @@ import (
 	"brunt/internal/report"
 )
 
-// junitOutput is the standard output of a command whose result is a file of tests in JUnit's form. A CI server shows what
-// the file says, and takes one without tests for a success or a broken job. So a command that has no result, because of
-// an error, writes a suite with this error.
+// junitOutput is the standard output of a command whose result is a file of tests in JUnit's form. A CI server shows
+// what the file says, and takes one without tests for a success or a broken job. So a command that has no result,
+// because of an error, writes a suite with this error.
 type junitOutput struct {
 	to      io.Writer
 	wanted  bool

@@ -88,8 +88,8 @@ func rewritten(linked dialect.Tools, args []string) ([]string, error) {
 	return append([]string{c.Name}, rest...), err
 }
 
-// errorText returns the text of an error; "" if there is none. Passwords in the command line's addresses are hidden even
-// where a parser has cut them to pieces.
+// errorText returns the text of an error; "" if there is none. Passwords in the command line's addresses are hidden
+// even where a parser has cut them to pieces.
 func errorText(err error, args []string) string {
 	if err == nil {
 		return ""
