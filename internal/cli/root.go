@@ -42,9 +42,14 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		loadtest.Say(stderr, errorLines(exitcode.Usage(err), args))
 		return exitcode.BadPlan
 	}
+	suite := &junitOutput{to: stdout}
+	if suite.asked(rest) {
+		s.Out = suite
+	}
 	root := newRoot(s, rest...)
 	usage.GroupHelp(root, all)
-	err = executeRoot(root, s, rest)
+	cmd, err := executeRoot(root, s, rest)
+	err = errors.Join(err, suite.finish(cmd, errorText(err, args)))
 	if text := errorLines(err, args); text != "" {
 		loadtest.Say(stderr, text)
 	}
@@ -57,15 +62,17 @@ func executeLine(s *command.Env, args []string) error {
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	return executeRoot(newRoot(s, rest...), s, rest)
+	_, err = executeRoot(newRoot(s, rest...), s, rest)
+	return err
 }
 
-func executeRoot(root *cobra.Command, s *command.Env, args []string) error {
+// executeRoot executes a command line and returns the command that it called.
+func executeRoot(root *cobra.Command, s *command.Env, args []string) (*cobra.Command, error) {
 	root.SetArgs(command.PageAddress(args))
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	return root.Execute()
+	return root.ExecuteC()
 }
 
 // rewritten returns a command line after its tool's command, if it is one, has rewritten its arguments.
@@ -81,21 +88,26 @@ func rewritten(linked dialect.Tools, args []string) ([]string, error) {
 	return append([]string{c.Name}, rest...), err
 }
 
-// errorLines returns the printed form of an error: its lines, each prefixed with the program's name. Passwords in the
-// command line's addresses are hidden even where a parser has cut them to pieces.
-func errorLines(err error, args []string) string {
-	if err == nil || err.Error() == "" {
+// errorText returns the text of an error; "" if there is none. Passwords in the command line's addresses are hidden
+// even where a parser has cut them to pieces.
+func errorText(err error, args []string) string {
+	if err == nil {
 		return ""
 	}
-	var lines []string
 	whole := secret.Text(err.Error())
 	for _, a := range args[min(1, len(args)):] {
 		whole = secret.Redact(whole, secret.Of(a))
 	}
-	for l := range strings.SplitSeq(strings.TrimSpace(whole), "\n") {
-		lines = append(lines, "brunt: "+l)
+	return strings.TrimSpace(whole)
+}
+
+// errorLines returns the printed form of an error: its lines, each prefixed with the program's name.
+func errorLines(err error, args []string) string {
+	whole := errorText(err, args)
+	if whole == "" {
+		return ""
 	}
-	return strings.Join(lines, "\n")
+	return "brunt: " + strings.ReplaceAll(whole, "\n", "\nbrunt: ")
 }
 
 // commands returns the constructors of the commands under brunt that need no other command, by their names. Tools

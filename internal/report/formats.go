@@ -156,12 +156,11 @@ func JUnit(w io.Writer, run *record.Run, _ Options) error {
 	return junit.Write(w, s)
 }
 
-// JUnitUnsent writes a test suite for a run that sent nothing, because of an error.
-func JUnitUnsent(w io.Writer, why string) error {
+// JUnitError writes a test suite for a command that has no result, because of an error. what is the name of its only
+// test.
+func JUnitError(w io.Writer, what, why string) error {
 	const name = "brunt"
-	return junit.Write(w, junit.Suite{Name: name, Cases: []junit.Case{
-		{Class: name, Name: "the load was sent", Error: why},
-	}})
+	return junit.Write(w, junit.Suite{Name: name, Cases: []junit.Case{{Class: name, Name: what, Error: why}}})
 }
 
 // heldUntil is why a case of an interrupted run is skipped.

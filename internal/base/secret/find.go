@@ -60,7 +60,7 @@ func suspicious(text string) bool {
 	return false
 }
 
-var userPart = lazyregexp.New(`://[^/?#\s@:"']*:([^/?#\s@"']+)@`)
+var userPart = lazyregexp.New(`://[^/?#\s@:"']*:([^/?#\s@"]+)@`)
 
 // namedForms are the forms of names with values: the first group is the name, the second the value.
 var namedForms = []func() *regexp.Regexp{

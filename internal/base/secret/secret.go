@@ -71,7 +71,15 @@ func Value(name, value string) string {
 func Text(s string) string {
 	if strings.Contains(s, "@") {
 		s = urlUser().ReplaceAllString(s, "${1}"+Hidden+"@")
-		s = brokenUser().ReplaceAllStringFunc(s, hideUser)
+		var parts []string
+		s = brokenUser().ReplaceAllStringFunc(s, func(match string) string {
+			hidden := hideUser(match)
+			if hidden != match {
+				parts = append(parts, Of(match)...)
+			}
+			return hidden
+		})
+		s = Redact(s, parts) // of which a parser says that they are no port, for example
 		s = bareUser().ReplaceAllString(s, "${1}"+Hidden+"@")
 	}
 	if strings.Contains(s, "=") {
@@ -86,6 +94,9 @@ func Text(s string) string {
 	}
 	return s
 }
+
+// Address returns an address in any notation, valid or not, as it may be shown.
+func Address(text string) string { return Text(Redact(text, Of(text))) }
 
 // Log hides what Text does, and also the values of names that stand for secrets, in a text that another program wrote:
 // DB_PASSWORD=x, token: x, "apiKey": "x", Authorization: Bearer x.
@@ -123,8 +134,8 @@ var (
 )
 
 var (
-	urlUser    = lazyregexp.New(`(://)[^/?#\s"']*@`)
-	brokenUser = lazyregexp.New(`://[^/?#\s@:"']*:[^\s@"']*@`) // a slash in a password makes the URL invalid
+	urlUser    = lazyregexp.New(`(://)[^/?#\s"]*@`)
+	brokenUser = lazyregexp.New(`://[^/?#\s@:"]*:[^\s@"]*@`) // a slash in a password makes the URL invalid
 	bareUser   = lazyregexp.New(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
 	parameter  = lazyregexp.New(`[?&][^=&?#\s"']+=[^&#\s"']*`)
 	// libpq's connection strings

@@ -34,6 +34,10 @@ func TestText(t *testing.T) {
 		"http://h/?x=1&api_key=s3cret#a":             "http://h/?x=1&api_key=***#a",
 		"http://h/write?u=s3cret&p=s3cret":           "http://h/write?u=***&p=***",
 		"http://me:s3/cret@h":                        "http://***@h",
+		"influx=http://me:s3'cret@h/x":               "influx=http://***@h/x",
+		"url: 'http://h/', me@h":                     "url: 'http://h/', me@h",
+		`"http://me:s3/cret@h": port ":s3"`:          `"http://***@h": port ":s3"`,
+		`"http://me:s3c#ret@h": bad port ":s3c"`:     `"http://***@h": bad port ":***"`,
 		"me:s3cret@127.0.0.1:5432":                   "***@127.0.0.1:5432",
 		`address "me:s3cret@h" is not`:               `address "***@h" is not`,
 		"127.0.0.1:1,me:s3cret@127.0.0.1:2":          "127.0.0.1:1,***@127.0.0.1:2",
@@ -101,6 +105,8 @@ func TestArgs(t *testing.T) {
 		in, want   string
 	}{
 		{false, "brunt run x -p s3cret", "brunt run x -p ***"},
+		{false, "brunt run x --export influxdb=http://u:s3'cret@h/x", "brunt run x --export influxdb=http://***@h/x"},
+		{false, "brunt run x --watch profile:http://u:s3'cret@h/x", "brunt run x --watch profile:http://***@h/x"},
 		{false, "brunt run x -ps3cret --seed 3", "brunt run x -p*** --seed 3"},
 		{false, "brunt run x -p=s3cret", "brunt run x -p=***"},
 		{false, "brunt run x --password s3cret --quiet", "brunt run x --password *** --quiet"},

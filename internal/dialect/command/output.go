@@ -26,9 +26,14 @@ type FormFlags struct {
 // default.
 func (f *FormFlags) Bind(fs *pflag.FlagSet, usual, what string, forms ...string) {
 	f.forms = forms
-	fs.StringVar(&f.Output, "output", usual, "form of the result: "+strings.Join(forms, ", "))
+	fs.StringVar(&f.Output, "output", usual, formOfResult+strings.Join(forms, ", "))
 	fs.StringVar(&f.Lang, "lang", string(units.English), "language of "+what+": en or ru")
 }
+
+const formOfResult = "form of the result: "
+
+// IsForm reports whether a flag is the one for the form of the output, and not a tool's own flag of the same name.
+func IsForm(flag *pflag.Flag) bool { return strings.HasPrefix(flag.Usage, formOfResult) }
 
 // Check returns an error for a form or language that there isn't.
 func (f *FormFlags) Check() error {

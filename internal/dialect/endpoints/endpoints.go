@@ -41,15 +41,15 @@ func ParseURL(text string) (*url.URL, error) {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err
 		}
-		return nil, fmt.Errorf("%q is not a URL: %w", secret.Text(text), err)
+		return nil, fmt.Errorf("%q is not a URL: %s", secret.Address(text), secret.Redact(err.Error(), secret.Of(text)))
 	case u.Scheme == "":
-		return nil, fmt.Errorf("%q: missing scheme; write http:// or https:// before it", secret.Text(text))
+		return nil, fmt.Errorf("%q: missing scheme; write http:// or https:// before it", secret.Address(text))
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%q: scheme %s; use http or https", secret.Text(text), u.Scheme)
+		return nil, fmt.Errorf("%q: scheme %s; use http or https", secret.Address(text), u.Scheme)
 	case strings.ContainsAny(text, " \t"):
-		return nil, fmt.Errorf("%q has a blank; write %%20 for it", secret.Text(text))
+		return nil, fmt.Errorf("%q has a blank; write %%20 for it", secret.Address(text))
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("%q: missing host", secret.Text(text))
+		return nil, fmt.Errorf("%q: missing host", secret.Address(text))
 	}
 	return u, nil
 }

@@ -21,7 +21,8 @@ func request(t *testing.T, method, text string) Request {
 func TestParseURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"localhost:80": "scheme", "/a": "missing scheme", "ftp://a/": "http or https", "http://": "missing host",
-		"http://u:secret@a:b/": "***@a:b", "http://a/%zz": "not a URL",
+		"http://u:secret@a:b/": "***@a:b", "http://a/%zz": "not a URL", "http://u:secret/x@a/": "not a URL",
+		"http://u:secret x@a/": "not a URL", `http://u:secret"x@a/`: "not a URL", "http://u:secret#x@a/": "not a URL",
 	} {
 		if _, err := ParseURL(text); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "secret") {

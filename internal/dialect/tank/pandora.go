@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brunt/internal/base/secret"
 )
 
 // pandoraHeader are header fields as Go's net/http keeps them, by canonical name.
@@ -75,7 +77,7 @@ var pandoraKinds = map[string]string{"uri": "uri", "uripost": "uripost", "raw": 
 func (s *pandoraSource) add(a *ammo, method, uri string, h pandoraHeader, body []byte, tag string) error {
 	u, err := url.Parse(uri)
 	if err != nil {
-		return fmt.Errorf("%.60q is no URI", uri)
+		return fmt.Errorf("%.60q is no URI", secret.Address(uri))
 	}
 	if u.Host != "" && h["Host"] == "" {
 		h["Host"] = u.Host

@@ -134,7 +134,7 @@ func (o *Options) check() error {
 	}
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("invalid URL: %s%w", secret.Text(o.URL), silent{})
+		return fmt.Errorf("invalid URL: %s%w", secret.Address(o.URL), silent{})
 	}
 	if u, err = endpoints.ParseURL(o.URL); err != nil {
 		return fmt.Errorf("invalid URL: %w%w", err, silent{})

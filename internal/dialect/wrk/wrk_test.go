@@ -86,6 +86,12 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
 	}
+	for _, password := range []string{`s3c"ret`, "s3c ret"} {
+		if _, err := Parse("wrk", []string{"http://u:" + password + "@h/"}); err == nil ||
+			strings.Contains(err.Error(), "s3c") || strings.Contains(err.Error(), "ret") {
+			t.Errorf("a password that can't be in a URL: %v", err)
+		}
+	}
 	if _, err := Parse("wrk2", strings.Fields("http://a/")); err == nil || !strings.Contains(err.Error(), "Throughput") {
 		t.Error(err)
 	}

@@ -122,6 +122,7 @@ func TestUnknownConnectionProperties(t *testing.T) {
 		{"mongodb", "mongodb.url=mongodb://m1/d?retryReads=false", "retryReads isn't understood"},
 		{"mongodb", "mongodb.url=mongodb://m1/d?readPreference=secondary", "brunt reads from the primary"},
 		{"mongodb", "mongodb.url=mongodb://u:p@m1/d mongodb.username=v", "names another user"},
+		{"mongodb", "mongodb.url=mongodb://u:s3c#ret@m1/d", "mongodb.url: it can't be read; write /, ?, #"},
 		{"mongodb", "mongodb.uri=mongodb://m1/d", "did you mean mongodb.url?"},
 		{"etcd", "etcd.endpoint=e1", "did you mean etcd.endpoints?"}, {"http", "url.prefix=http://h/", "http.addr"},
 		{"boltdb", "bolt.file=x", "bolt.file"}, {"badger", "badger.dri=x", "did you mean badger.dir?"},

@@ -9,6 +9,7 @@ import (
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
+	"brunt/internal/server/connection"
 )
 
 // kvStore uses the verbs of key-value stores, for drivers whose records have named fields.
@@ -222,6 +223,10 @@ func mongoDatabase() *Database {
 // mongoTarget returns the target for a connection string.
 func mongoTarget(set *properties.Reader) plan.Target {
 	text := set.Text("mongodb.url", "mongodb://127.0.0.1:27017/ycsb?w=1")
+	if _, err := connection.ParseURL(text); err != nil {
+		set.Keep(fmt.Errorf("%s: property mongodb.url: %w", set.Where("mongodb.url"), err))
+		return plan.Target{}
+	}
 	u, hosts, ok := mongoURL(text)
 	if !ok {
 		set.Keep(fmt.Errorf("%s: property mongodb.url: give mongodb://host:port/database", set.Where("mongodb.url")))

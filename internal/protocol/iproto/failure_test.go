@@ -26,7 +26,7 @@ func TestWrongPassword(t *testing.T) {
 	for _, err := range []error{dial, take, admin, describe} {
 		e := protocol.AsError(err)
 		if err == nil || e.Class != protocol.Connect || e.Code != "47" ||
-			!strings.Contains(e.Text, "check user and password") || strings.Contains(e.Text, to.Password) {
+			!strings.Contains(e.Text, "check user and password") || strings.Contains(e.Text, to.Password) || strings.Contains(e.Text, "Picodata") {
 			t.Errorf("wrong password: got %v", err)
 		}
 	}
@@ -34,6 +34,20 @@ func TestWrongPassword(t *testing.T) {
 	to.User = "nobody"
 	if _, err := New().Dial(ctx, to, program()); protocol.AsError(err).Class != protocol.Connect {
 		t.Errorf("unknown user: got %v", err)
+	}
+}
+
+// Picodata is named to those alone who may have it: its greeting is that of the Tarantool inside it.
+func TestRefusalHints(t *testing.T) {
+	for of, picodata := range map[[2]string]bool{{"2.6.0", "47"}: false, {"3.2.0", "47"}: false, {"2.11.5", "47"}: true,
+		{"2.11.5", codeNoUser}: false} {
+		hint := refusalHint(of[0], of[1])
+		if !strings.Contains(hint, "check user") || strings.Contains(hint, "Picodata") != picodata {
+			t.Errorf("version %s, code %s: %s", of[0], of[1], hint)
+		}
+	}
+	if hint := refusalHint("2.11.5", ""); hint != "" {
+		t.Errorf("no answer: %s", hint)
 	}
 }
 

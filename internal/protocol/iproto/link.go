@@ -33,6 +33,10 @@ type link struct {
 
 const greetingSize = 128
 
+// picodatas begins the versions of Tarantool inside Picodata, which its greeting shows, and codeNoUser is the code of
+// ER_NO_SUCH_USER (Tarantool's box/errcode.h).
+const picodatas, codeNoUser = "2.11.", "45"
+
 // dialLink connects and authenticates, bounded by ctx. With TLS, the connection begins with its handshake, as the
 // servers of Tarantool's Enterprise edition want it (parameter transport=ssl of box.cfg.listen).
 func dialLink(ctx context.Context, t protocol.Target) (*link, *protocol.Error) {
@@ -74,13 +78,22 @@ func (l *link) greet(ctx context.Context, t protocol.Target) *protocol.Error {
 	}
 	if failure != nil {
 		failure.Class, failure.Fatal = protocol.Connect, true
-		hint := ""
-		if failure.Code != "" {
-			hint = "; check user and password, and on Picodata that the user was created USING chap-sha1"
-		}
-		failure.Text = fmt.Sprintf("can't connect to %s as %q: %s%s", t.Address, t.User, failure.Text, hint)
+		failure.Text = fmt.Sprintf("can't connect to %s as %q: %s%s", t.Address, t.User, failure.Text,
+			refusalHint(l.version, failure.Code))
 	}
 	return failure
+}
+
+// refusalHint says what to do if a server of a version refuses a user with a code.
+func refusalHint(version, code string) string {
+	hint := "; check user and password"
+	switch {
+	case code == "":
+		return ""
+	case code != codeNoUser && strings.HasPrefix(version, picodatas):
+		hint += ", and on Picodata that the user was created USING chap-sha1"
+	}
+	return hint
 }
 
 // chapSHA1 returns sha1(password) xor sha1(salt + sha1(sha1(password))) (Tarantool's manual, "IPROTO_AUTH").

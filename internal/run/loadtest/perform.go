@@ -95,9 +95,6 @@ func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
 	}
 	run, dir, err := send(ctx, hard, out, &v)
 	if run == nil {
-		if err != nil && v.Unsent != nil {
-			err = errors.Join(err, v.Unsent(err))
-		}
 		return err
 	}
 	err = errors.Join(err, v.Result(run, dir), store.bundle(hard, kept{dir, l.unwritten}, nameFor(dir, run), out.Err))

@@ -43,7 +43,6 @@ type Hooks struct {
 	Sent   func(context.Context)                   // when the load is over, before writes are read back
 	Ended  func()                                  // when writes have been read back
 	Result func(run *record.Run, dir string) error // by commands; prints the result
-	Unsent func(why error) error                   // by commands: called instead of Result if no load was sent; may be nil
 	Exit   func(*record.Run) error                 // by commands: the error to exit with; nil means that of the report
 	Close  func() error                            // by commands, at the very end
 }

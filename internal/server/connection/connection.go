@@ -21,12 +21,19 @@ import (
 var (
 	keyword = lazyregexp.New(`^\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?:\s+|$)`)
 	escaped = lazyregexp.New(`\\(.)`)
+	// parameter matches the names of a URL's parameters.
+	parameter = lazyregexp.New(`^[\w.-]+$`)
 )
 
 // Settings maps libpq's keywords to values. Settings of a Redis URL use the same keywords.
 type Settings map[string]string
 
-// ParseURL parses a URL, which may have several hosts, as in libpq.
+// errUnreadable is the refusal of a URL, of which it shows nothing: what can't be read may be a part of the password.
+var errUnreadable = errors.New(
+	"it can't be read; write /, ?, #, @, : and % of a password as %2F, %3F, %23, %40, %3A and %25")
+
+// ParseURL parses a URL, which may have several hosts, as in libpq. A URL whose password has a character that ends the
+// password early is refused: its first part would be taken for a port, and its user for the host.
 func ParseURL(text string) (Settings, error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	end := strings.IndexAny(rest, "/?#")
@@ -38,8 +45,8 @@ func ParseURL(text string) (Settings, error) {
 		user, authority = authority[:at+1], authority[at+1:]
 	}
 	u, err := url.Parse(scheme + "://" + user + "host" + rest[end:])
-	if err != nil {
-		return nil, errors.New("it can't be read; write /, @, : and % of a password as %2F, %40, %3A and %25")
+	if err != nil || !whole(rest[end:]) {
+		return nil, errUnreadable
 	}
 	s := Settings{"dbname": strings.TrimPrefix(u.Path, "/")}
 	var hosts, ports []string
@@ -47,6 +54,10 @@ func ParseURL(text string) (Settings, error) {
 		host, port := one, ""
 		if colon := strings.LastIndexByte(one, ':'); colon > strings.LastIndexByte(one, ']') {
 			host, port = one[:colon], one[colon+1:]
+		}
+		if strings.Trim(port, "0123456789") != "" {
+			return nil, errors.New("what follows its last colon is not a port; after user:password there must be @ and " +
+				"the host")
 		}
 		if host, err = url.PathUnescape(strings.Trim(host, "[]")); err != nil {
 			return nil, errors.New("its host can't be read")
@@ -60,6 +71,24 @@ func ParseURL(text string) (Settings, error) {
 		s[key] = values[len(values)-1]
 	}
 	return s, nil
+}
+
+// whole reports whether what follows the hosts of a URL is a path and parameters, and not the end of a password.
+func whole(rest string) bool {
+	path, query, further := strings.Cut(rest, "?")
+	if _, err := url.ParseQuery(query); err != nil || strings.Contains(rest, "#") || strings.Contains(path, "@") {
+		return false
+	}
+	if !further || query == "" {
+		return true
+	}
+	for one := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(one, "=")
+		if !parameter().MatchString(name) || strings.Contains(value, "@") && name != "user" && name != "password" {
+			return false
+		}
+	}
+	return true
 }
 
 // ParsePairs parses libpq's pairs: host=db port=5432 password='it\'s'.

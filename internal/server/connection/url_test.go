@@ -65,6 +65,18 @@ func TestURLsOfServers(t *testing.T) {
 		"redis://me:secret@h:x":       "is not a port",
 		"redis://me:secret@h?sslmode": "",
 		"redis://:secret@h?sslmode=a": "write disable",
+		"redis://:secret":             "is not a port",
+		"redis://me:secret#x@h":       "it can't be read",
+		"redis://me:secret/x@h:1":     "it can't be read",
+		"redis://me:12/secret@h:1":    "it can't be read",
+		"redis://me:12#secret@h:1":    "it can't be read",
+		"redis://me:12?secret@h:1":    "it can't be read",
+		"redis://me:12?secret=x@h:1":  "it can't be read",
+		"redis://me:a@12/secret@h:1":  "it can't be read",
+		"redis://h:1/0?a=1;secret":    "it can't be read",
+		"redis://h/?user=a@b":         "",
+		"redis://h/?password=a@b":     "",
+		"redis://h/?name=a%40b":       "",
 	} {
 		_, err := redisURL.Parse(text)
 		if want == "" && err == nil {
