@@ -26,7 +26,8 @@ func TestWrongPassword(t *testing.T) {
 	for _, err := range []error{dial, take, admin, describe} {
 		e := protocol.AsError(err)
 		if err == nil || e.Class != protocol.Connect || e.Code != "47" ||
-			!strings.Contains(e.Text, "check user and password") || strings.Contains(e.Text, to.Password) || strings.Contains(e.Text, "Picodata") {
+			!strings.Contains(e.Text, "check user and password") || strings.Contains(e.Text, to.Password) ||
+			strings.Contains(e.Text, "Picodata") {
 			t.Errorf("wrong password: got %v", err)
 		}
 	}
