@@ -58,8 +58,11 @@ type Notation struct {
 	// Variables are the environment variables that supply what an address and a plan don't. The keys are host, port,
 	// user, password, dbname, sslmode, sslrootcert, sslcert and sslkey.
 	Variables map[string]string
+	// Settings are the environment variables that supply options of a target which a plan doesn't have, by the options'
+	// names.
+	Settings map[string]string
 	// Refused are environment variables that other clients of the protocol understand and brunt doesn't. They decide
-	// where or how to connect, so a run stops if one is set.
+	// where or how to connect, or what statements mean, so a run stops if one is set.
 	Refused []string
 }
 

@@ -104,6 +104,7 @@ const defaultPort = 5432
 // everywhere. The password is a placeholder that keeps the library from searching for a password file; configure
 // replaces it.
 const fixedSettings = "host=localhost port=5432 user=x password=x dbname=x sslmode=disable sslcertmode=allow " +
+	"sslrootcert='' sslcert='' sslkey='' " +
 	"target_session_attrs=any connect_timeout=0 channel_binding=prefer " +
 	"min_protocol_version=3.0 max_protocol_version=3.0"
 

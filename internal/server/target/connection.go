@@ -3,6 +3,7 @@ package target
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
@@ -83,6 +84,15 @@ func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
 	for i, a := range t.Addresses {
 		if host, weight, _ := strings.Cut(a, "*"); port != "" && weight == "" && !strings.ContainsAny(host, ":/") {
 			t.Addresses[i] = net.JoinHostPort(host, port)
+		}
+	}
+	for option, name := range notation.Settings {
+		if value := getenv(name); value != "" && t.Options[option] == "" {
+			t.Options = maps.Clone(t.Options)
+			if t.Options == nil {
+				t.Options = map[string]string{}
+			}
+			t.Options[option] = value
 		}
 	}
 	t.User, t.Database = cmp.Or(t.User, get("user")), cmp.Or(t.Database, get("dbname"))

@@ -2,6 +2,7 @@ package target
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -130,6 +131,19 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// libpq's variables for sessions set options that the target hasn't, and leave the target's own map alone.
+func TestFillSetsOptions(t *testing.T) {
+	of := map[string]string{"timezone": "UTC"}
+	to := plan.Target{Protocol: "pg", Options: of}
+	err := Fill(&to, false, func(name string) string {
+		return map[string]string{"PGTZ": "Asia/Tokyo", "PGAPPNAME": "mine"}[name]
+	})
+	want := map[string]string{"timezone": "UTC", "application_name": "mine"}
+	if err != nil || !maps.Equal(to.Options, want) || len(of) != 1 {
+		t.Errorf("%v, want %v; the plan's: %v; %v", to.Options, want, of, err)
+	}
+}
+
 // libpq's variables that decide how to connect are understood, or named: none is passed over.
 func TestFillPassesNothingOver(t *testing.T) {
 	for _, c := range []struct {
@@ -148,6 +162,8 @@ func TestFillPassesNothingOver(t *testing.T) {
 		{"PGPASSFILE", "pg", "/x", false, plan.TLS{}, "PGPASSFILE is set"},
 		{"PGOPTIONS", "pg", "-c x=y", false, plan.TLS{}, "PGOPTIONS is set"},
 		{"PGOPTIONS", "redis", "-c x=y", false, plan.TLS{}, ""},
+		{"PGSSLMINPROTOCOLVERSION", "pg", "TLSv1.3", false, plan.TLS{}, "PGSSLMINPROTOCOLVERSION is set"},
+		{"PGDATESTYLE", "pg", "German", false, plan.TLS{}, "PGDATESTYLE is set"},
 	} {
 		t.Run(c.name+" "+c.value+" "+c.protocol, func(t *testing.T) {
 			to := plan.Target{Protocol: c.protocol}
