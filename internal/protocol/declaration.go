@@ -62,8 +62,9 @@ type Notation struct {
 	// names.
 	Settings map[string]string
 	// Refused are environment variables that other clients of the protocol understand and brunt doesn't. They decide
-	// where or how to connect, or what statements mean, so a run stops if one is set.
-	Refused []string
+	// where or how to connect, or what statements mean, so a run stops if one is set, except to one of the values here,
+	// which say what brunt does anyway.
+	Refused map[string][]string
 }
 
 // SQLServer is a server that understands SQL.

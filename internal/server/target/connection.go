@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,8 +57,10 @@ func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
 	if notation == nil || len(notation.Variables) == 0 {
 		return nil
 	}
-	for _, name := range notation.Refused {
-		if getenv(name) != "" {
+	for _, name := range slices.Sorted(maps.Keys(notation.Refused)) {
+		value := getenv(name)
+		as := func(usual string) bool { return strings.EqualFold(usual, value) }
+		if value != "" && !slices.ContainsFunc(notation.Refused[name], as) {
 			return fmt.Errorf("%s is set, and brunt doesn't understand it; unset it, and say what it says in the address or "+
 				"the plan (docs/environment.md)", name)
 		}

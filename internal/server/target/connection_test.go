@@ -163,6 +163,10 @@ func TestFillPassesNothingOver(t *testing.T) {
 		{"PGOPTIONS", "pg", "-c x=y", false, plan.TLS{}, "PGOPTIONS is set"},
 		{"PGOPTIONS", "redis", "-c x=y", false, plan.TLS{}, ""},
 		{"PGSSLMINPROTOCOLVERSION", "pg", "TLSv1.3", false, plan.TLS{}, "PGSSLMINPROTOCOLVERSION is set"},
+		{"PGSSLMINPROTOCOLVERSION", "pg", "TLSv1.2", false, plan.TLS{}, ""},
+		{"PGCLIENTENCODING", "pg", "utf-8", false, plan.TLS{}, ""},
+		{"PGCLIENTENCODING", "pg", "LATIN1", false, plan.TLS{}, "PGCLIENTENCODING is set"},
+		{"PGGSSENCMODE", "pg", "disable", false, plan.TLS{}, ""},
 		{"PGDATESTYLE", "pg", "German", false, plan.TLS{}, "PGDATESTYLE is set"},
 	} {
 		t.Run(c.name+" "+c.value+" "+c.protocol, func(t *testing.T) {
