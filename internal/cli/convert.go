@@ -48,25 +48,21 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 		args = args[1:]
 	}
 	name := args[0]
-	known := commands()[name] != nil || linked.Command(name) != nil
-	var text []byte
-	var err error
-	if !known {
-		text, err = command.ReadFile(name)
+	switch {
+	case commands()[name] != nil, linked.Command(name) != nil, len(name) > 1 && name[0] == '-':
+		return args, nil
+	case name == "-", strings.Contains(name, "://"):
+		return append([]string{httpCommand}, args...), nil
 	}
-	if line := linked.File(name, text); !known && err == nil && line != nil {
-		return append(line, args[1:]...), nil
+	text, err := command.ReadFile(name)
+	if err == nil {
+		if line := linked.File(name, text); line != nil {
+			return append(line, args[1:]...), nil
+		}
 	}
 	// A file may have a program's name with an ending, such as pgbench.yml.
-	tool, program := linked.Called(name)
-	if program != "" && linked.Command(name) == nil && (err != nil || executable(name)) {
+	if tool, program := linked.Called(name); program != "" && (err != nil || executable(name)) {
 		return tool.Brunt(s, args[1:]), nil
-	}
-	if known || len(name) > 1 && name[0] == '-' {
-		return args, nil
-	}
-	if name == "-" || strings.Contains(name, "://") {
-		return append([]string{httpCommand}, args...), nil
 	}
 	if ext := filepath.Ext(name); ext == ".js" || ext == ".ts" {
 		return nil, fmt.Errorf("%s is a script, which decides as it runs what to send, so it has no plan; run it as it is: brunt k6 run %s",

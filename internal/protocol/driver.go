@@ -173,7 +173,7 @@ type Target struct {
 	ConnectTimeout time.Duration     // 0 means 5 s
 	Way            *socket.Way       // how connections are opened; nil: directly
 	// Named says that sessions tell the server that they are brunt's, so that whoever asks the server can tell them from
-	// others. Drivers whose sessions have a name anyway, or that can't give them one, pay no heed to it.
+	// others. Drivers whose sessions have a name anyway, or that can't give them one, ignore it.
 	Named bool
 }
 

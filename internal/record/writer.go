@@ -304,7 +304,8 @@ func (b *Bundle) writeRun(run *Run) error {
 	path := filepath.Join(b.Dir, RunFile)
 	if err == nil {
 		held := b.spare.release()
-		err = ReplaceFile(b.fsys, path, append(data, '\n'))
+		data = append(data, '\n')
+		err = ReplaceFile(b.fsys, path, data)
 		if held && !run.Complete {
 			b.spare.hold(b.fsys, path)
 		}

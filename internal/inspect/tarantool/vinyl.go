@@ -12,6 +12,7 @@ const FindVinylReads = "vinyl-reads"
 
 const (
 	debtTimes     = 2
+	leastDebtB    = 10 << 20
 	debtSamples   = 3 // one after another: after each dump, compaction is behind for a moment
 	leastLookups  = 100
 	morePages     = 2 // for each lookup, than its rows need
@@ -110,7 +111,7 @@ func runs(figures map[string]float64) float64 {
 func vinylDebt(c *caseFile) {
 	late, most, worst := 0, 0, debt{}
 	for _, d := range c.seen.debts {
-		if d.queue <= debtTimes*d.level0 || d.queue <= leastLuaB {
+		if d.queue <= debtTimes*d.level0 || d.queue <= leastDebtB {
 			late = 0
 			continue
 		}
