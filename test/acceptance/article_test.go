@@ -123,7 +123,7 @@ func TestPasswordIsKeptNowhere(t *testing.T) {
 				t.Setenv("BRUNT_PASSWORD", c.env)
 				results := t.TempDir()
 				args := append(append([]string{}, common...), c.flags...)
-				o := bruntWith(t, c.stdin, append(args, "--results", results, "--tier", tier)...)
+				o := bruntWith(t, strings.NewReader(c.stdin), append(args, "--results", results, "--tier", tier)...)
 				if !judged(o.code) {
 					t.Errorf("exit %d\n%s%s", o.code, o.out, o.err)
 				}

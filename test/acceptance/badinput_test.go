@@ -143,6 +143,23 @@ func TestEndlessFilesOfTools(t *testing.T) {
 			oneLine(t, o.err)
 		})
 	}
+	for _, args := range [][]string{
+		{"ghz", "--insecure", "--call", "a.B/C", "-d", "@", "127.0.0.1:1"},
+		{"ghz", "--insecure", "--call", "a.B/C", "-b", "127.0.0.1:1"},
+	} {
+		t.Run("standard input of "+strings.Join(args, " "), func(t *testing.T) {
+			in, err := os.Open(endless)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			o := bruntWith(t, in, args...)
+			if o.code != 104 || o.out != "" {
+				t.Errorf("exit %d, want 104\n%s%s", o.code, o.out, o.err)
+			}
+			oneLine(t, o.err)
+		})
+	}
 }
 
 // A port without a listener, and a port at which another program listens, are reported as unreachable.

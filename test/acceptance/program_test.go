@@ -4,6 +4,7 @@ package acceptance_test
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,14 +56,14 @@ type outcome struct {
 // brunt runs a command in this process.
 func brunt(t *testing.T, args ...string) outcome {
 	t.Helper()
-	return bruntWith(t, "", args...)
+	return bruntWith(t, strings.NewReader(""), args...)
 }
 
 // bruntWith runs a command in this process with a text on standard input.
-func bruntWith(t *testing.T, stdin string, args ...string) outcome {
+func bruntWith(t *testing.T, stdin io.Reader, args ...string) outcome {
 	t.Helper()
 	var out, err bytes.Buffer
-	code := cli.Main("test", append([]string{"brunt"}, args...), strings.NewReader(stdin), &out, &err)
+	code := cli.Main("test", append([]string{"brunt"}, args...), stdin, &out, &err)
 	t.Logf("brunt %s: exit %d\n%s", strings.Join(args, " "), code, err.String())
 	return outcome{code: code, out: out.String(), err: err.String()}
 }

@@ -21,9 +21,16 @@ func ReadUpTo(path string, mib int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, mib<<20+1))
+	return read(f, path, mib)
+}
+
+// ReadInput is ReadFile for standard input.
+func ReadInput(in io.Reader) ([]byte, error) { return read(in, "standard input", mostRead) }
+
+func read(in io.Reader, name string, mib int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(in, mib<<20+1))
 	if err == nil && int64(len(data)) > mib<<20 {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("there are more than %d MiB", mib)}
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("there are more than %d MiB", mib)}
 	}
 	return data, err
 }

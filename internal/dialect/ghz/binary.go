@@ -20,7 +20,7 @@ import (
 func (o *Options) readBinary(in io.Reader, standard bool) (err error) {
 	var data []byte
 	if standard {
-		data, err = io.ReadAll(in)
+		data, err = command.ReadInput(in)
 	}
 	if err == nil && o.BinaryFile != "" {
 		data, err = command.ReadFile(o.BinaryFile)

@@ -234,7 +234,7 @@ func (o *Options) finish(in io.Reader, binary bool) (err error) {
 	}
 	switch {
 	case o.Data == "@":
-		o.data, err = io.ReadAll(in)
+		o.data, err = command.ReadInput(in)
 	case strings.TrimSpace(o.DataFile) != "":
 		o.data, err = command.ReadFile(strings.TrimSpace(o.DataFile))
 	case o.Data != nil:

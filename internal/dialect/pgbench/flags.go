@@ -406,7 +406,7 @@ func (p *flagParser) file(value string) error {
 	var text []byte
 	var rerr error
 	if name == "-" {
-		text, rerr = io.ReadAll(p.in.Stdin)
+		text, rerr = command.ReadInput(p.in.Stdin)
 	} else {
 		text, rerr = command.ReadFile(name)
 	}
