@@ -3,6 +3,7 @@ package jmeter
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/cookiejar"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"brunt/internal/base/secret"
 )
 
 // httpRequest is a compiled HTTP Request, with the defaults and managers in whose scope it is.
@@ -288,7 +291,7 @@ func usualPort(u *url.URL) string {
 	return "80"
 }
 
-// parseURL parses a URL as strictly as java.net.URI does.
+// parseURL parses a URL as strictly as java.net.URI does. Its errors show no password.
 func parseURL(s string) (*url.URL, error) {
 	s = strings.ReplaceAll(s, " ", "%20")
 	if i := strings.IndexAny(s, "\t\r\n\"<>\\^`{|}"); i >= 0 {
@@ -297,14 +300,14 @@ func parseURL(s string) (*url.URL, error) {
 			part = "query"
 		}
 		//lint:ignore ST1005 Java's words
-		return nil, fmt.Errorf("Illegal character in %s at index %d: %s", part, i, s)
+		return nil, fmt.Errorf("Illegal character in %s at index %d: %s", part, i, secret.Address(s))
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return nil, err
+		return nil, errors.New(secret.Text(secret.Redact(err.Error(), secret.Of(s))))
 	}
 	if u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q isn't a URL of HTTP", cut(s))
+		return nil, fmt.Errorf("%q isn't a URL of HTTP", cut(secret.Address(s)))
 	}
 	if u.Path == "" {
 		u.Path = "/"

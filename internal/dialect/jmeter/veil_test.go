@@ -30,3 +30,14 @@ func TestSecretsOfPlansAreVeiled(t *testing.T) {
 		t.Errorf("what is no secret has changed:\n%s", out)
 	}
 }
+
+// Errors of URLs say what is wrong with them, and nothing of a password.
+func TestErrorsOfURLsShowNoPassword(t *testing.T) {
+	for _, text := range []string{"http://me:tops\"ecret@h/", "http://me:topsecret@h/a|b", "http://me:tops/ecret@h/",
+		"http://me:topsecret@h:x/", "ftp://me:topsecret@h/", "http://me:topsecret@h/%zz"} {
+		_, err := parseURL(text)
+		if err == nil || strings.Contains(err.Error(), "tops") || strings.Contains(err.Error(), "ecret") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
