@@ -17,16 +17,21 @@ import (
 func TestScriptsAskServers(t *testing.T) {
 	t.Parallel()
 	redis := servers.Redis(t).Addr
+	counted := testserver.Redis(t).Addr // nothing else asks it for keys
 	tarantool := servers.Get(t, "asked tarantool", func(tb testserver.TB) *testserver.Server {
 		return testserver.Tarantool(tb)
 	})
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer service.Close()
-	of := map[string]string{
-		"redis": `import brunt from "k6/x/brunt"
-const db = brunt.open("redis://` + redis + `")
+	gets := func(address string) string {
+		return `import brunt from "k6/x/brunt"
+const db = brunt.open("redis://` + address + `")
 export const options = { iterations: 20 }
-export default () => { db.query({ command: ["GET", "a"] }) }`,
+export default () => { db.query({ command: ["GET", "a"] }) }`
+	}
+	of := map[string]string{
+		"redis":   gets(redis),
+		"counted": gets(counted),
 		"tarantool": `import tarantool from "k6/x/tarantool"
 const db = tarantool.connect("` + tarantool.Addr + `", { user: "` + tarantool.User + `", pass: "` + tarantool.Password + `" })
 export const options = { iterations: 5 }
@@ -41,7 +46,7 @@ export default () => { http.get("` + service.URL + `") }`,
 		kind, at     string // of the inspection; "" for none
 		says         string
 	}{
-		{"auto", "redis", []string{"--inspect", "auto"}, nil, "redis", redis, ""},
+		{"auto", "counted", []string{"--inspect", "auto"}, nil, "redis", counted, ""},
 		{"auto, by the output", "redis", []string{"-o", "brunt=inspect=auto"}, nil, "redis", redis, ""},
 		{"auto, by k6/x/tarantool", "tarantool", []string{"--inspect=auto"}, nil, "tarantool", tarantool.Addr, ""},
 		{"the environment", "http", nil, []string{"BRUNT_INSPECT=redis=redis://" + redis}, "redis", redis, ""},
