@@ -11,9 +11,11 @@ type Account struct {
 	StartNs   int64 // since the run's start, monotonic
 	EndNs     int64
 	Intervals int   // how many intervals were added up
-	LengthNs  int64 // sum of the lengths of its intervals, without gaps between them
-	LoadNs    int64 // time under load, without pauses
-	OpenNs    int64 // the part of LoadNs in which the schedule of an open phase ran
+	LengthNs  int64 // sum of the lengths of its intervals, without gaps between them; of a tally, see LoadNs
+	// LoadNs is the time under load, without pauses. A tally leaves out the time after an open phase's schedule in which
+	// the last answers come no later than answers came before.
+	LoadNs int64
+	OpenNs int64 // the part of LoadNs in which the schedule of an open phase ran
 
 	Operations []OperationAccount // indexed as the plan's operations
 	Addresses  []AddressAccount   // indexed as the plan's addresses
@@ -320,6 +322,7 @@ type PhaseAccount struct {
 	Kind   string
 	WarmUp bool
 	Account
+	drain drain
 }
 
 // Tally adds up a run, by phase and in total without warm-up. Its memory depends only on the number of operations,
@@ -340,7 +343,11 @@ func (t *Tally) Interval(iv *Interval) error {
 		t.phases = append(t.phases, PhaseAccount{Name: iv.Phase, Kind: iv.Kind, WarmUp: iv.WarmUp})
 		p = &t.phases[len(t.phases)-1]
 	}
-	p.Add(&iv.Account)
+	account := iv.Account
+	if iv.Kind == KindOpen {
+		p.drain.interval(iv, &account)
+	}
+	p.Add(&account)
 	if iv.WarmUp {
 		return nil
 	}
@@ -348,7 +355,7 @@ func (t *Tally) Interval(iv *Interval) error {
 	if t.total.Intervals == 0 {
 		from = iv.StartNs
 	}
-	t.total.add(&iv.Account, from)
+	t.total.add(&account, from)
 	return nil
 }
 

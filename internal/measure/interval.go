@@ -96,7 +96,7 @@ func (iv *Interval) Settle() {
 	if sessions == 0 {
 		sessions = float64(iv.Sessions)
 	}
-	*p = Pace{SessionsNs: sessions * float64(ns), BacklogMax: iv.Backlog}
+	*p = Pace{SessionsNs: sessions * float64(iv.LoadNs), BacklogMax: iv.Backlog}
 	var lag, service float64
 	for i := range iv.Operations {
 		o := &iv.Operations[i]

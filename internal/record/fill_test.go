@@ -101,7 +101,7 @@ func TestDrainingDoesNotLowerTheOfferedRate(t *testing.T) {
 		}
 	}
 	Fill(run, tally)
-	if run.Total.OfferedPerS != 1000 || run.DurationNs != 1.5e9 || run.Total.Overdue != 10 {
+	if run.Total.OfferedPerS != 1000 || run.DurationNs != 1e9 || run.Total.Overdue != 10 {
 		t.Errorf("offered %g/s in %d ns, %d overdue", run.Total.OfferedPerS, run.DurationNs, run.Total.Overdue)
 	}
 }
