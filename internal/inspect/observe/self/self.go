@@ -21,6 +21,9 @@ const (
 	// heldNs is the least delay of the watchdog that counts as a stop of the process, if the watchdog didn't
 	// wait for a core and the process used none in that time. It is longer than a sleeping core takes to wake up.
 	heldNs = int64(15 * time.Millisecond)
+	// takenNs is that delay if the process worked before it, so that its core was awake. It is more than the two
+	// slices of the scheduler for which others may have the core in turn (3 ms each, EEVDF's base slice on two cores).
+	takenNs = int64(7 * time.Millisecond)
 	// stillNs is the shortest gap between two checks that counts as a standstill.
 	stillNs = int64(500 * time.Millisecond)
 )
@@ -132,12 +135,16 @@ func (p *Probe) watch() {
 }
 
 // held returns for how long, in ns, the process was stopped between two checks of its watchdog, for example by
-// SIGSTOP or by a paused hypervisor: the part of the gap in which the watchdog neither slept nor waited for a
-// core. It is 0 if that is less than heldNs or if the process used a core for more than half of the gap, since
-// it wasn't stopped then. Gaps longer than stillNs are left to beat.
+// SIGSTOP, by a paused hypervisor, or by others that took its core: the part of the gap in which the watchdog neither
+// slept nor waited for a core. A watchdog that sleeps by the runtime's timer doesn't wait for a core while the thread
+// that would wake it does. It is 0 if that is less than heldNs, or takenNs, or if the process used a core for more than
+// half of the gap, since it wasn't stopped then. Gaps longer than stillNs are left to beat.
 func held(gap, cpu, waited int64) int64 {
-	late := gap - beatNs - waited
-	if late < heldNs || gap > stillNs || cpu > gap/2 {
+	late, least := gap-beatNs-waited, heldNs
+	if cpu > beatNs/2 {
+		least = takenNs
+	}
+	if late < least || gap > stillNs || cpu > gap/2 {
 		return 0
 	}
 	return late
