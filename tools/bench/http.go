@@ -60,7 +60,7 @@ func asWrk() group {
 			url := "http://" + address + "/"
 			wrk, err := needed("wrk", "wrk")
 			return []client{s.wrkClient(wrk, url), {name: "brunt as wrk", turn: func(d time.Duration) (sample, error) {
-				return s.wrkArgs(s.brunt.program, []string{"as", "wrk", "--no-record"}, url, d)
+				return s.wrkArgs(s.brunt.program, []string{"as", "wrk", "--no-record", "--awake", "off"}, url, d)
 			}}}, err
 		},
 	}

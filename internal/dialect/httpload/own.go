@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/flags"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/record"
@@ -21,6 +22,7 @@ type Own struct {
 	Thresholds []string
 	Quiet      bool
 	Seed       uint64
+	Awake      string // see plan.Settings
 }
 
 // TakeOwn removes brunt's own flags from a command line.
@@ -42,13 +44,17 @@ func TakeOwn(args []string) (o *Own, rest []string, err error) {
 	fs.StringArrayVar(&o.Live.Inspected, "inspect", nil, "")
 	fs.BoolVar(&o.Quiet, "quiet", false, "")
 	fs.Uint64Var(&o.Seed, "seed", 1, "")
+	fs.StringVar(&o.Awake, "awake", "auto", "")
 	rest, err = command.TakeFlags(fs, rest)
+	if err == nil {
+		err = flags.OneOf("awake", o.Awake, flags.Choices("awake"))
+	}
 	return o, rest, err
 }
 
 // Apply adds what the flags say to a plan and checks it.
 func (o *Own) Apply(p *plan.Plan) error {
-	p.Seed = o.Seed
+	p.Seed, p.Settings.Awake = o.Seed, o.Awake
 	if err := p.Require(o.Thresholds); err != nil {
 		return exitcode.Usage(err)
 	}
@@ -74,6 +80,7 @@ func OwnHelp() string {
 		"  --hlog FILE           write a HdrHistogram log",
 		"  --cpu-profile FILE    write a CPU profile of this process, for go tool pprof",
 		"  --seed N              seed of what is chosen at random",
+		"  --awake WHEN          keep this machine's cores from sleeping during the load: auto, on or off",
 		"  --quiet               nothing on standard error but what went wrong",
 		"",
 	}, "\n")
