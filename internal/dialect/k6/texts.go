@@ -72,7 +72,7 @@ func (redactor) Fire(e *logrus.Entry) error {
 	return nil
 }
 
-// wrongPort matches what net/url says of a URL whose password ends at an unescaped /, ? or #: its first part is no port.
+// wrongPort matches what net/url says of a URL whose password ends at an unescaped /, ? or #: it is no port.
 var wrongPort = lazyregexp.New(`(://[^/?#\s@:"]*:)[^\s"\\]*(\\*": invalid port \\*":)[^"\\]*`)
 
 // shown returns a text of k6 without secrets.

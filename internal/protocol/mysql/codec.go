@@ -103,8 +103,8 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	return dst, nil
 }
 
-// notFinite returns a failure if an argument is NaN or infinite: the server has no such numbers, and in its lenient modes
-// stores null or the greatest number instead.
+// notFinite returns a failure if an argument is NaN or infinite: the server has no such numbers, and in its lenient
+// modes stores null or the greatest number instead.
 func notFinite(args []gen.Value) *protocol.Error {
 	for i := range args {
 		if v := &args[i]; v.Kind == gen.Float && (math.IsNaN(v.F) || math.IsInf(v.F, 0)) {

@@ -34,8 +34,8 @@ func TestRowsThatThePlanDeletesAreRightlyMissing(t *testing.T) {
 	}
 }
 
-// A statement with further conditions, or of another table, may find nothing although all rows are there. It is told only
-// if the cause is known: the table isn't the plan's.
+// A statement with further conditions, or of another table, may find nothing although all rows are there. It is told
+// only if the cause is known: the table isn't the plan's.
 func TestRowsThatFurtherConditionsExcludeAreRightlyMissing(t *testing.T) {
 	for text, want := range map[string]int{
 		"select 1 from cars where id = $1":                 1,

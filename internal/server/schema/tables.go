@@ -175,7 +175,8 @@ func (t *Tables) Look(ctx context.Context) error {
 
 // MissedReferences returns a warning for each operation whose references found no row in more than 1 % of its
 // successes. The warning names the cause if it is known. If it isn't, rows may be missing rightly, and there is no
-// warning: because the plan itself deletes rows of these tables, or because statements have further conditions or ask other tables.
+// warning: because the plan itself deletes rows of these tables, or because statements have further conditions or ask
+// other tables.
 func MissedReferences(p *plan.Plan, run *record.Run) (out []record.Warning) {
 	for i := range p.Operations {
 		if i >= len(run.Operations) {
