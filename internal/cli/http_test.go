@@ -1,6 +1,9 @@
 package cli_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -34,6 +37,46 @@ func TestHTTPOneLine(t *testing.T) {
 		"200-299,404", "--quiet")
 	if c.Run.Total.OK != 50 || c.Run.Total.Done != 50 {
 		t.Errorf("%d good of %d", c.Run.Total.OK, c.Run.Total.Done)
+	}
+}
+
+// A service that asks clients for certificates gets the one that is given.
+func TestHTTPClientCertificates(t *testing.T) {
+	t.Parallel()
+	var service *httptest.Server
+	service = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !r.TLS.PeerCertificates[0].Equal(service.Certificate()) {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	service.EnableHTTP2 = true
+	service.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	service.StartTLS()
+	defer service.Close()
+	secret, err := x509.MarshalPKCS8PrivateKey(service.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name, kind string, content []byte) string {
+		return shell.File(t, name, string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content})))
+	}
+	cert := file("cert.pem", "CERTIFICATE", service.Certificate().Raw)
+	key := file("key.pem", "PRIVATE KEY", secret)
+	for _, line := range []string{
+		"http -n 10 --rate 100", "http -n 10 --rate 100 --http1", "http -n 10 --rate 100 --http2-prior",
+		"cook -qps 100 -concurrency 1 -totalRequests 10 -interval 1s",
+	} {
+		t.Run(line, func(t *testing.T) {
+			args := append(strings.Fields(line)[1:], "--cacert", cert, "--cert", cert, "--key", key, service.URL)
+			c := shell.Run(t, "brunt "+strings.Fields(line)[0], args...)
+			if c.Run == nil || c.Run.Total.OK != 10 || c.Run.Total.Failed != 0 {
+				t.Errorf("exit %d, %+v", c.Code, c.Run)
+			}
+		})
+	}
+	c := shell.Run(t, "brunt http", "-n", "10", "--rate", "100", "--cacert", cert, service.URL)
+	if c.Code != exitcode.Unreachable {
+		t.Errorf("without a certificate: exit %d", c.Code)
 	}
 }
 

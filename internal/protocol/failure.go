@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -29,6 +30,17 @@ func Arguments(args []gen.Value, want int) *Error {
 		return nil
 	}
 	return Bad("%d arguments for %d parameters", len(args), want)
+}
+
+// WithoutNaN returns a failure if an argument is NaN; otherwise nil: for servers that would take it for null. what
+// names them.
+func WithoutNaN(args []gen.Value, what string) *Error {
+	for i := range args {
+		if args[i].Kind == gen.Float && math.IsNaN(args[i].F) {
+			return Bad("parameter $%d is NaN, which %s would take for null", i+1, what)
+		}
+	}
+	return nil
 }
 
 // NoKeys returns the failure to replace rows of a table that has no primary key.
@@ -64,12 +76,20 @@ func ConnectError(text, code string, err error) *Error {
 // is UnknownOutcome if the request may have written something. It is fatal to the connection. r is nil if the
 // request isn't part of a program.
 func Late(r *Request) *Error {
-	e := &Error{Class: Timeout, Text: "no answer within the operation's timeout", Fatal: true}
+	e := &Error{Class: Timeout, Text: lateText, Fatal: true}
 	if r != nil && r.MayWrite() {
 		e.Class = UnknownOutcome
 		e.Text += "; it may have been applied"
 	}
 	return e
+}
+
+const lateText = "no answer within the operation's timeout"
+
+// Overdue reports whether a failure of that class and text is that of a request without an answer in time, whether it
+// may have written something or not.
+func Overdue(class Class, text string) bool {
+	return class == Timeout || class == UnknownOutcome && strings.HasPrefix(text, lateText)
 }
 
 // IsLate reports whether err, or the reason why ctx is done, is a timeout.

@@ -54,6 +54,15 @@ func (r *Request) MayWrite() bool {
 	return r.Kind() != KindRead && r.Verb != Begin && r.Verb != Rollback
 }
 
+// ClassOf returns the class of a failure of the request of which a driver says that its class is c: the outcome of a
+// request that changes nothing is known, also without an answer. r may be nil.
+func (r *Request) ClassOf(c Class) Class {
+	if c == UnknownOutcome && r != nil && !r.MayWrite() {
+		return Connect
+	}
+	return c
+}
+
 // Frames reports whether the request begins or ends a transaction, or a savepoint within one.
 func (r *Request) Frames() bool {
 	switch r.Verb {
@@ -168,13 +177,23 @@ func several(text string) bool {
 	return false
 }
 
+// SafeMethod reports whether requests with a method of HTTP change nothing (RFC 9110, 9.2.1). "" means GET.
+func SafeMethod(method string) bool {
+	switch method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	return false
+}
+
 func (w *Web) kind() Kind {
 	if w == nil {
 		return KindOther
 	}
-	switch w.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+	if SafeMethod(w.Method) {
 		return KindRead
+	}
+	switch w.Method {
 	case http.MethodPut, http.MethodPatch:
 		return KindUpdate
 	case http.MethodDelete:

@@ -79,7 +79,9 @@ func Text(s string) string {
 			}
 			return hidden
 		})
-		s = Redact(s, parts) // of which a parser says that they are no port, for example
+		if s = Redact(s, parts); len(parts) > 0 { // a parser says of a part that it is no port, for example
+			s = invalidPort().ReplaceAllString(s, "${1}"+Hidden)
+		}
 		s = bareUser().ReplaceAllString(s, "${1}"+Hidden+"@")
 	}
 	if strings.Contains(s, "=") {
@@ -136,8 +138,10 @@ var (
 var (
 	urlUser    = lazyregexp.New(`(://)[^/?#\s"]*@`)
 	brokenUser = lazyregexp.New(`://[^/?#\s@:"]*:[^\s@"]*@`) // a slash in a password makes the URL invalid
-	bareUser   = lazyregexp.New(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
-	parameter  = lazyregexp.New(`[?&][^=&?#\s"']+=[^&#\s"']*`)
+	// invalidPort matches what net/url says of the part of a password that it takes for a port.
+	invalidPort = lazyregexp.New(`(invalid port \\*":)[^"\\]*`)
+	bareUser    = lazyregexp.New(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
+	parameter   = lazyregexp.New(`[?&][^=&?#\s"']+=[^&#\s"']*`)
 	// libpq's connection strings
 	keyword   = lazyregexp.New(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|[^\s'"&,;]+)`)
 	pair      = lazyregexp.New(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|(?:\\.|[^\s\\])+)`)

@@ -38,6 +38,8 @@ func TestText(t *testing.T) {
 		"url: 'http://h/', me@h":                     "url: 'http://h/', me@h",
 		`"http://me:s3/cret@h": port ":s3"`:          `"http://***@h": port ":s3"`,
 		`"http://me:s3c#ret@h": bad port ":s3c"`:     `"http://***@h": bad port ":***"`,
+		`"http://me:s3#cret@h": invalid port ":s3"`:  `"http://***@h": invalid port ":***"`,
+		`\"http://h\": invalid port \":s3\"`:         `\"http://h\": invalid port \":s3\"`,
 		"me:s3cret@127.0.0.1:5432":                   "***@127.0.0.1:5432",
 		`address "me:s3cret@h" is not`:               `address "***@h" is not`,
 		"127.0.0.1:1,me:s3cret@127.0.0.1:2":          "127.0.0.1:1,***@127.0.0.1:2",

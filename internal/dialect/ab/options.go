@@ -16,6 +16,7 @@ import (
 	"brunt/internal/dialect/httpload"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/socket"
 )
 
 // Options are the options of a command line.
@@ -221,7 +222,8 @@ func (o *Options) Text() string {
 	for _, h := range o.Headers {
 		b.WriteString(h + "\r\n")
 	}
-	for _, d := range [][2]string{{"Host", o.target.Host}, {"User-Agent", "ApacheBench/2.3"}, {"Accept", "*/*"}} {
+	host := socket.WithoutZone(o.target.Host)
+	for _, d := range [][2]string{{"Host", host}, {"User-Agent", "ApacheBench/2.3"}, {"Accept", "*/*"}} {
 		if !o.gave(d[0]) {
 			fmt.Fprintf(&b, "%s: %s\r\n", d[0], d[1])
 		}

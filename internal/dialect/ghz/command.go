@@ -211,7 +211,7 @@ func (e *execution) details() (all []Detail) {
 func statusOf(s *httpload.Sample) (status, text string) {
 	status, text = s.Code, s.Text
 	switch {
-	case s.Code == "DeadlineExceeded" || s.Code == "" && s.Class == protocol.UnknownOutcome:
+	case s.Code == "DeadlineExceeded" || s.Code == "" && protocol.Overdue(s.Class, s.Text):
 		status, text = "DeadlineExceeded", "context deadline exceeded"
 	case s.Class == protocol.Client:
 		status = "Internal"

@@ -82,6 +82,8 @@ func (t *thread) ends(r *result) script.Step {
 	}
 	f := protocol.Failure{Class: protocol.Server, Code: r.code, Text: r.message}
 	switch {
+	case r.lost != protocol.OK:
+		f.Class, f.Code = r.lost, ""
 	case r.failure != "":
 		f.Code, f.Text = "assertion", r.failure
 	case strings.HasPrefix(r.code, "Non HTTP"):
@@ -153,18 +155,18 @@ func (t *thread) answeredHTTP(reply *protocol.Reply) script.Step {
 // lostRequest says what happened to a request without an answer, in the words of JMeter's client.
 func lostRequest(r *result, f *protocol.Failure) {
 	kind, text := "org.apache.http.NoHttpResponseException", f.Text
-	switch f.Class {
-	case protocol.Timeout:
+	switch {
+	case protocol.Overdue(f.Class, f.Text):
 		kind, text = "java.net.SocketTimeoutException", "Read timed out"
-	case protocol.Connect:
+	case f.Class == protocol.Connect:
 		kind = "org.apache.http.conn.HttpHostConnectException"
-	case protocol.UnknownOutcome:
+	case f.Class == protocol.UnknownOutcome:
 		kind = "java.net.SocketException"
-	case protocol.Protocol:
+	case f.Class == protocol.Protocol:
 		kind = "org.apache.http.client.ClientProtocolException"
 	}
 	r.code, r.message = "Non HTTP response code: "+kind, "Non HTTP response message: "+text
-	r.success, r.kind = false, "text"
+	r.success, r.kind, r.lost = false, "text", f.Class
 }
 
 // headerOf parses header lines.
@@ -277,7 +279,7 @@ func (t *thread) answered(lost *protocol.Failure) script.Step {
 		total.code, total.message, total.success, total.kind = r.code, r.message, r.success, r.kind
 		total.head, total.body, total.contentType, total.encoding, total.url = r.head, r.body, r.contentType, r.encoding,
 			r.url
-		total.unpacked = r.unpacked
+		total.unpacked, total.lost = r.unpacked, r.lost
 	}
 	if t.inPage && !r.success && t.total.success {
 		if v, _ := t.program.property("httpsampler.ignore_failed_embedded_resources"); v != "true" {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"brunt/internal/base/secret"
+	"brunt/internal/protocol/socket"
 )
 
 // httpRequest is a compiled HTTP Request, with the defaults and managers in whose scope it is.
@@ -474,7 +475,7 @@ func (r *httpRequest) request(t *thread, method string, u *url.URL, body, conten
 	}
 	r.fromMemory(t, method, u, line)
 	if !given["host"] {
-		line("Host", u.Host)
+		line("Host", socket.WithoutZone(u.Host))
 	}
 	if !given["user-agent"] {
 		line("User-Agent", userAgent)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"brunt/internal/protocol"
 )
 
 // controllerKind says which controller a node is.
@@ -150,7 +152,8 @@ type result struct {
 	thread               string
 	kind                 string // text, bin or ""
 	success              bool
-	failure              string // of the first assertion that failed
+	failure              string         // of the first assertion that failed
+	lost                 protocol.Class // why a request had no answer
 	start, end           time.Time
 	idle                 time.Duration
 	latency, connect     time.Duration

@@ -65,8 +65,30 @@ func (s *sources) mayCall() bool {
 	return s.calls || callers().Match(s.stdin)
 }
 
-// mostStdin is the longest script that is kept from standard input, in bytes.
-const mostStdin = 64 << 20
+// Limits in bytes of what may never end: standard input, devices and pipes.
+const (
+	mostScript = 64 << 20
+	mostData   = 1 << 30 // archives, and what scripts open
+)
+
+// bounded is a file that may never end. Reading it fails beyond a limit.
+type bounded struct {
+	afero.File
+	read, most int64
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.File.Read(p)
+	if b.read += int64(n); b.read > b.most {
+		return n, endless(b.Name(), b.most)
+	}
+	return n, err
+}
+
+func endless(name string, most int64) error {
+	return fmt.Errorf("%s: it has no end after %d MiB; give a file of a known length", name, most>>20)
+}
 
 // Open implements afero.Fs.
 func (s *sources) Open(name string) (afero.File, error) {
@@ -74,8 +96,10 @@ func (s *sources) Open(name string) (afero.File, error) {
 	if err != nil {
 		return file, err
 	}
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+	if info, err := file.Stat(); err != nil || info.IsDir() {
 		return file, nil
+	} else if !info.Mode().IsRegular() {
+		return &bounded{File: file, most: s.most()}, nil
 	}
 	sum := sha256.New()
 	if _, err = io.Copy(sum, file); err == nil {
@@ -111,10 +135,21 @@ func (s *sources) Open(name string) (afero.File, error) {
 	return lenient(file, name, func(text []byte) []byte { return lenientScript(text, path.Base(filepath.ToSlash(name))) })
 }
 
+// most returns the limit of the next file that may never end.
+func (s *sources) most() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.main {
+		return mostData
+	}
+	return mostScript
+}
+
 // stdinOf records a script that is read from standard input, and appends what lenientScript appends to those of files.
 type stdinOf struct {
 	from  io.Reader
 	s     *sources
+	read  int64
 	after *strings.Reader // nil until the script has been read
 }
 
@@ -126,13 +161,22 @@ func (r *stdinOf) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	if len(r.s.stdin)+n <= mostStdin {
+	if r.read += int64(n); r.read <= mostScript {
 		r.s.stdin = append(r.s.stdin, p[:n]...)
+	} else if most := r.most(); r.read > most {
+		return n, endless("standard input", most)
 	}
 	if err == io.EOF && len(r.s.stdin) > 0 && !isArchive(r.s.stdin) {
 		r.after, err = strings.NewReader(fmt.Sprintf(afterTheScript, theOptions)), nil
 	}
 	return n, err
+}
+
+func (r *stdinOf) most() int64 {
+	if isArchive(r.s.stdin) {
+		return mostData
+	}
+	return mostScript
 }
 
 // isArchive reports whether a text begins as an archive of k6 does, which is a tar file (POSIX.1-1988, ustar).

@@ -58,18 +58,26 @@ func (redactor) Fire(e *logrus.Entry) error {
 	if e.Data["source"] == "console" {
 		return nil
 	}
-	e.Message = secret.Text(e.Message)
+	e.Message = shown(e.Message)
 	for key, value := range e.Data {
 		switch v := value.(type) {
 		case string:
-			e.Data[key] = secret.Text(v)
+			e.Data[key] = shown(v)
 		case error:
-			if text := v.Error(); secret.Text(text) != text {
-				e.Data[key] = errors.New(secret.Text(text))
+			if text := v.Error(); shown(text) != text {
+				e.Data[key] = errors.New(shown(text))
 			}
 		}
 	}
 	return nil
+}
+
+// wrongPort matches what net/url says of a URL whose password ends at an unescaped /, ? or #: it is no port.
+var wrongPort = lazyregexp.New(`(://[^/?#\s@:"]*:)[^\s"\\]*(\\*": invalid port \\*":)[^"\\]*`)
+
+// shown returns a text of k6 without secrets.
+func shown(text string) string {
+	return secret.Text(wrongPort().ReplaceAllString(text, "${1}"+secret.Hidden+"${2}"+secret.Hidden))
 }
 
 // hints adds information about this binary to k6's messages.

@@ -157,8 +157,12 @@ type source struct {
 // ammoKinds are the formats of lists that the stepper reads and brunt sends.
 var ammoKinds = []string{"phantom", "uri", "uripost", "access"}
 
+// unmarked returns the text of a list without a byte order mark, which editors of Windows write.
+func unmarked(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
+
 // read reads a list.
 func (s *source) read(text []byte) (*ammo, error) {
+	text = unmarked(text)
 	kind := s.kind
 	if kind == "phantom" && len(text) > 0 && (text[0] < '0' || text[0] > '9') {
 		kind = "uri" // as the stepper, which then says so
@@ -452,7 +456,7 @@ func (t *tagging) apply(a *ammo, chosen []string) error {
 
 // missiles reads lists of one path a line (line), with a tag before it if there is a tab (caseline).
 func missiles(name, kind, base string, text []byte) (*ammo, error) {
-	p := scanner{name: name, rest: text}
+	p := scanner{name: name, rest: unmarked(text)}
 	a := &ammo{}
 	for {
 		line, ok := p.next()
@@ -477,7 +481,7 @@ func missiles(name, kind, base string, text []byte) (*ammo, error) {
 
 // stpd reads a list of requests with times in ms, which the stepper has made.
 func stpd(name string, text []byte) (a *ammo, timesMs []int64, err error) {
-	p := scanner{name: name, rest: text}
+	p := scanner{name: name, rest: unmarked(text)}
 	a = &ammo{}
 	for {
 		line, ok := p.next()

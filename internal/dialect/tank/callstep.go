@@ -74,7 +74,9 @@ func (t *callTemplates) split(name, text string) (string, error) {
 func (s *scenarioStep) request(scenario string) protocol.Request {
 	name := scenario + "." + s.Name
 	if s.Call == nil {
-		return rawRequest(name, len(s.After) > 0)
+		r := rawRequest(name, len(s.After) > 0)
+		r.Web.Method = methodFor(s.Method, r.Web.Method)
+		return r
 	}
 	r := protocol.Request{Name: name, Verb: protocol.GRPC, RPC: s.template.call.rpc,
 		Capture: []protocol.Capture{{Name: ".", Kind: gen.String}}}

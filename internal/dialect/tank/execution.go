@@ -221,10 +221,10 @@ func (e *execution) timed(t workload.Timing) {
 		return
 	}
 	s := sample{sent: e.clock(t.EndNs).Add(time.Duration(sent)), tag: e.tag(t.Index), real: max(t.EndNs-sent, 0) / 1000,
-		out: int64(e.program.Size(t.Index)), in: t.Facts.BytesIn, net: netCode(t.Class)}
+		out: int64(e.program.Size(t.Index)), in: t.Facts.BytesIn, net: netCode(t.Class, t.Text, t.SentNs != 0)}
 	if e.config.streams[0].calls != nil {
 		// Pandora's gun reports the status and the whole time, and no error numbers.
-		s.in, s.net, s.proto = 0, noError, callStatus(t.Class, t.Code)
+		s.in, s.net, s.proto = 0, noError, callStatus(t.Class, t.Code, t.Text)
 		e.add(&s)
 		return
 	}
@@ -270,10 +270,10 @@ func (e *execution) timedRequest(t workload.Timing) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := sample{sent: e.clock(t.EndNs).Add(time.Duration(t.SentNs)), tag: e.program.StepTag(t.Index, t.Step),
-		real: max(t.EndNs-t.SentNs, 0) / 1000, net: netCode(t.Class)}
+		real: max(t.EndNs-t.SentNs, 0) / 1000, net: netCode(t.Class, t.Text, false)}
 	calls := e.config.streams[0].calls != nil
 	if calls {
-		s.net, s.proto = noError, callStatus(t.Class, t.Code)
+		s.net, s.proto = noError, callStatus(t.Class, t.Code, t.Text)
 	}
 	if all := e.answers[t.Index]; len(all) > 0 {
 		a := &all[0]

@@ -162,13 +162,23 @@ func TestPandoraRequests(t *testing.T) {
 			"PUT /j HTTP/1.1\r\nHost: j\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 2\r\nB: 2\r\n\r\n{}"},
 	} {
 		s := pandoraSource{name: name, kind: c.kind, host: "h"}
-		a, err := s.read([]byte(c.text))
+		a, err := s.read([]byte("\ufeff" + c.text)) // with a byte order mark
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		if got := string(a.shots[0].raw); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A byte order mark isn't part of the first request.
+func TestListsWithAByteOrderMark(t *testing.T) {
+	for kind, text := range map[string]string{"uri": "/a\n", "phantom": "19\nGET /a HTTP/1.0\r\n\r\n"} {
+		s := source{name: "a", kind: kind, version: "1.0"}
+		if a, err := s.read([]byte("\ufeff" + text)); err != nil || string(a.shots[0].raw) != "GET /a HTTP/1.0\r\n\r\n" {
+			t.Errorf("%s: %v, %+v", kind, err, a)
 		}
 	}
 }

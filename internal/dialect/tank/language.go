@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,7 +109,7 @@ func (p *Program) compileList(s *script.Source) error {
 			}
 			sh := shot{tag: e.Tag, tagged: e.Tagged, raw: []byte(unveil(e.Raw)), web: e.Web, call: e.Call,
 				stream: e.Stream, origin: e.Origin}
-			if e.Origin != "" {
+			if e.Origin != "" && p.requests[op][0].Web.Origin == "" {
 				p.requests[op][0] = rawElsewhere(s.Operations[op].Name)
 			}
 			if e.Raw64 != nil {
@@ -129,6 +130,7 @@ func (p *Program) compileList(s *script.Source) error {
 				return &script.Error{Operation: op, Line: line, Text: "has none of raw, web and call"}
 			default:
 				raws++
+				p.requests[op][0].Web.Method = methodFor(methodOf(sh.raw), p.requests[op][0].Web.Method)
 			}
 			all = append(all, one)
 		}
@@ -168,6 +170,21 @@ func rawRequest(name string, keep bool) protocol.Request {
 		r.Capture = []protocol.Capture{{Name: "head", Kind: gen.String}, {Name: "body", Kind: gen.String}}
 	}
 	return r
+}
+
+// methodFor returns the method that stands for those of two requests that are sent as they are: POST if one of them may
+// change something.
+func methodFor(a, b string) string {
+	if protocol.SafeMethod(a) && protocol.SafeMethod(b) {
+		return http.MethodGet
+	}
+	return http.MethodPost
+}
+
+// methodOf returns the method of a request as it is sent.
+func methodOf(raw []byte) string {
+	method, _, _ := bytes.Cut(raw, []byte{' '})
+	return string(method)
 }
 
 // rawElsewhere is rawRequest for one of several addresses, which is the first argument.
@@ -363,7 +380,7 @@ func (s *session) Answered(r *protocol.Reply) script.Step {
 	}
 	call, status := s.player.step().Call != nil, r.Status
 	if call {
-		status = callStatus(r.Failure.Class, r.Failure.Code)
+		status = callStatus(r.Class, r.Code, r.Text)
 	}
 	if on := s.program.OnAnswer; on != nil {
 		on(s.index, s.player.at, status, r.BytesIn, len(s.args[1].B), r.Parts)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"brunt/internal/base/secret"
+	"brunt/internal/protocol/socket"
 )
 
 // pandoraHeader are header fields as Go's net/http keeps them, by canonical name.
@@ -115,7 +115,7 @@ func (s *pandoraSource) read(text []byte) (*ammo, error) {
 		}
 		common.set(name, value)
 	}
-	a, p := &ammo{}, &scanner{name: s.name, rest: text}
+	a, p := &ammo{}, &scanner{name: s.name, rest: unmarked(text)}
 	var err error
 	switch s.kind {
 	case "uri", "uripost":
@@ -306,8 +306,5 @@ func autotag(elements int, raw []byte, web *webEntry) string {
 
 // hostOnly returns an address without its port.
 func hostOnly(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
-	}
-	return address
+	return socket.WithoutZone(socket.Host(address))
 }

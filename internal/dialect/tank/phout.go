@@ -58,18 +58,18 @@ const (
 	errOther   = 999 // Pandora's for failures without a number
 )
 
-// netCode returns the error number of a failure.
-func netCode(class protocol.Class) int {
-	switch class {
-	case protocol.OK, protocol.Server:
+// netCode returns the error number of a failure of that class and text. sent says whether the request was sent.
+func netCode(class protocol.Class, text string, sent bool) int {
+	switch {
+	case class == protocol.OK || class == protocol.Server:
 		return noError
-	case protocol.Timeout:
+	case protocol.Overdue(class, text):
 		return errTimeout
-	case protocol.Connect:
-		return errRefused
-	case protocol.UnknownOutcome:
+	case class == protocol.UnknownOutcome || class == protocol.Connect && sent:
 		return errReset
-	case protocol.Protocol:
+	case class == protocol.Connect:
+		return errRefused
+	case class == protocol.Protocol:
 		return errProto
 	}
 	return errOther

@@ -154,7 +154,7 @@ func (c *Config) callAmmo(a *object, s *stream, gun string, deadline time.Durati
 
 // readCalls reads a list of calls: an object in JSON on each line.
 func readCalls(name string, text []byte, deadline time.Duration) (*ammo, error) {
-	p := scanner{name: cmp.Or(name, "source"), rest: text}
+	p := scanner{name: cmp.Or(name, "source"), rest: unmarked(text)}
 	a := &ammo{}
 	for {
 		line, ok := p.next()
@@ -206,18 +206,18 @@ const (
 )
 
 // callStatus returns the HTTP status by which Pandora reports the end of a call.
-func callStatus(class protocol.Class, code string) int {
+func callStatus(class protocol.Class, code, text string) int {
 	for number, status := range callStatuses {
 		if status != 0 && grpccodes.Code(number).String() == code {
 			return status
 		}
 	}
-	switch class {
-	case protocol.OK:
+	switch {
+	case class == protocol.OK:
 		return callStatuses[0]
-	case protocol.Timeout:
+	case protocol.Overdue(class, text):
 		return lateStatus
-	case protocol.Connect, protocol.UnknownOutcome:
+	case class == protocol.Connect || class == protocol.UnknownOutcome:
 		return goneStatus
 	}
 	return otherStatus

@@ -11,7 +11,7 @@ import (
 )
 
 func TestListsOfCalls(t *testing.T) {
-	a, err := readCalls("calls.json", []byte(`{"tag": "Hi", "call": "a.b.C.Say", "metadata": {"K": "v$"}, "payload": {"n": 1}}
+	a, err := readCalls("calls.json", []byte("\ufeff"+`{"tag": "Hi", "call": "a.b.C.Say", "metadata": {"K": "v$"}, "payload": {"n": 1}}
 
 {"call": "a.C/Do"}
 `), time.Minute)
@@ -51,11 +51,15 @@ func TestStatusesOfCalls(t *testing.T) {
 	want := []int{200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 501, 500, 503, 500, 401}
 	for code, status := range want {
 		name := grpc.Code(code).String()
-		if got := callStatus(protocol.Server, name); got != status {
+		if got := callStatus(protocol.Server, name, ""); got != status {
 			t.Errorf("%s: %d, want %d", name, got, status)
 		}
 	}
-	if got := callStatus(protocol.Connect, "refused"); got != 503 {
+	late := protocol.Late(&protocol.Request{Verb: protocol.GRPC})
+	if got := callStatus(late.Class, late.Code, late.Text); got != lateStatus {
+		t.Errorf("no answer in time: %d", got)
+	}
+	if got := callStatus(protocol.Connect, "refused", ""); got != 503 {
 		t.Errorf("no connection: %d", got)
 	}
 }

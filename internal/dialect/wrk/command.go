@@ -155,6 +155,7 @@ type execution struct {
 	failed  *measure.Histogram // answers with a bad status
 	failedR *measure.Histogram // their response times
 	read    uint64             // connections lost while an answer was awaited
+	late    uint64             // requests that may have changed something and were not answered in time
 }
 
 var _ measure.Sink = (*execution)(nil)
@@ -197,6 +198,8 @@ func (e *execution) timed(t workload.Timing) {
 	case t.Class == protocol.Server:
 		e.failed.Record(t.EndNs - t.SentNs)
 		e.failedR.Record(t.EndNs - t.IntendedNs)
+	case t.Class == protocol.UnknownOutcome && protocol.Overdue(t.Class, t.Text):
+		e.late++
 	case (t.Class == protocol.Connect || t.Class == protocol.UnknownOutcome) && t.SentNs != 0:
 		e.read++
 	}
@@ -236,10 +239,10 @@ func (e *execution) outcome() *Outcome {
 	o.Latency.AddNs(e.service)
 	o.Latency.AddNs(e.failed)
 	o.Complete = c.OK() + c.Errors[protocol.Server]
-	o.Errors = Errors{Timeout: c.Errors[protocol.Timeout], Status: c.Status[4] + c.Status[5],
+	o.Errors = Errors{Timeout: c.Errors[protocol.Timeout] + e.late, Status: c.Status[4] + c.Status[5],
 		Read: e.read + c.Errors[protocol.Protocol]}
-	if lost := c.Errors[protocol.Connect] + c.Errors[protocol.UnknownOutcome]; lost > e.read {
-		o.Errors.Connect = lost - e.read
+	if lost := c.Errors[protocol.Connect] + c.Errors[protocol.UnknownOutcome]; lost > e.read+e.late {
+		o.Errors.Connect = lost - e.read - e.late
 	}
 	if e.program != nil {
 		o.Complete, o.Errors.Status = e.program.Answers()

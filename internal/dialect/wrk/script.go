@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,7 +38,7 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 		return nil, fmt.Errorf("a plan has one script of wrk, not %d", len(s.Operations))
 	}
 	unveil := s.Unveil()
-	text := unveil(s.Operations[0].Text)
+	text := strings.TrimPrefix(unveil(s.Operations[0].Text), "\ufeff") // as Lua does
 	p := &Program{Out: os.Stderr, world: &world{file: "script", text: text, patience: patience, seed: s.Seed}, threads: 1}
 	w := p.world
 	w.out = writerFunc(func(b []byte) (int, error) { return p.Out.Write(b) })
@@ -104,8 +106,12 @@ var _ script.Program = (*Program)(nil)
 
 // Requests implements script.Program. There is one: whatever request() returns.
 func (p *Program) Requests(int) []protocol.Request {
+	method := http.MethodGet
+	if slices.ContainsFunc([]string{"POST", "PUT", "PATCH", "DELETE"}, p.world.names) {
+		method = http.MethodPost // it stands for all that may change something
+	}
 	return []protocol.Request{{Name: "request", Verb: protocol.HTTP, Params: []gen.Kind{gen.String},
-		Web:     &protocol.Web{Method: "GET", Path: "/", Body: []byte("$1"), Raw: true},
+		Web:     &protocol.Web{Method: method, Path: "/", Body: []byte("$1"), Raw: true},
 		Capture: p.captures()}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"brunt/internal/load/gen"
+	"brunt/internal/protocol/socket"
 )
 
 // patience is how long a function of a script may run.
@@ -55,6 +57,12 @@ type thread struct {
 	since time.Time // when the call began; zero: none is under way
 	until sync.Mutex
 	end   context.CancelFunc
+}
+
+// names reports whether the script or its arguments contain a word.
+func (w *world) names(word string) bool {
+	return strings.Contains(w.text, word) ||
+		slices.ContainsFunc(w.args, func(arg string) bool { return strings.Contains(arg, word) })
 }
 
 // begin runs the script in all environments, and setup and init for each thread.
@@ -338,7 +346,7 @@ func (t *thread) hostHeader() {
 	if !ok || headers.RawGetString("Host") != lua.LNil {
 		return
 	}
-	host := t.wrk.RawGetString("host").String()
+	host := socket.WithoutZone(t.wrk.RawGetString("host").String())
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}

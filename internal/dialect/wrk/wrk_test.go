@@ -137,9 +137,10 @@ func TestRequests(t *testing.T) {
 	for name, c := range map[string]struct{ text, want, printed string }{
 		"static": {"wrk.method = 'POST'; wrk.body = 'ab'",
 			"POST /p?q HTTP/1.1\r\nX-A: 1\r\nHost: 127.0.0.1:8080\r\nContent-Length: 2\r\n\r\nab", ""},
-		"wrk.request": {"function request() return wrk.request() end", plain, ""},
-		"counter":     {"n = 0; function request() n = n + 1; return wrk.format(nil, '/' .. n, {Host = 'h'}) end", "GET /1 HTTP/1.1\r\nHost: h\r\n\r\n", ""},
-		"args":        {"function init(a) print(a[0], a[1], #a) end", plain, "http://127.0.0.1:8080/p?q\tone\t1\nhttp://127.0.0.1:8080/p?q\tone\t1\n"},
+		"byte order mark": {"\ufeffwrk.path = '/b'", "GET /b HTTP/1.1\r\nX-A: 1\r\nHost: 127.0.0.1:8080\r\n\r\n", ""},
+		"wrk.request":     {"function request() return wrk.request() end", plain, ""},
+		"counter":         {"n = 0; function request() n = n + 1; return wrk.format(nil, '/' .. n, {Host = 'h'}) end", "GET /1 HTTP/1.1\r\nHost: h\r\n\r\n", ""},
+		"args":            {"function init(a) print(a[0], a[1], #a) end", plain, "http://127.0.0.1:8080/p?q\tone\t1\nhttp://127.0.0.1:8080/p?q\tone\t1\n"},
 		"setup": {"local n = 0; function setup(t) n = n + 1; t:set('id', n); t:set('l', {a = {1}}) end " +
 			"function init() io.write(id, l.a[1], ' ') end", plain, "11 21 "},
 		"format": {"function init() print(string.format('%5.1f|%d|%s', 1.25, 3, {}):sub(1, 14)) end", plain,

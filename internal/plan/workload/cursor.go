@@ -225,7 +225,7 @@ func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 	if c.work.TimedRequests != nil {
 		c.timings = append(c.timings, Timing{
 			Operation: c.Operation, Step: c.step, Index: c.Index, Class: r.Class, Session: c.session,
-			IntendedNs: sentNs, SentNs: sentNs, EndNs: endNs,
+			IntendedNs: sentNs, SentNs: sentNs, EndNs: endNs, Code: r.Code, Text: r.Text,
 		})
 	}
 	if c.op.script >= 0 {
@@ -368,9 +368,7 @@ func (c *Cursor) Expire(atNs int64) Move {
 // fail ends an attempt. If it is inside a transaction, the transaction is rolled back first. BEGIN is step 0: if it
 // failed, there is nothing to roll back.
 func (c *Cursor) fail(f protocol.Failure, atNs int64) Move {
-	if f.Class == protocol.UnknownOutcome && c.request != nil && !c.request.MayWrite() {
-		f.Class = protocol.Connect // the outcome is known: a request that changes nothing changed nothing
-	}
+	f.Class = c.request.ClassOf(f.Class)
 	c.Failure, c.EndNs, c.news = f, atNs, true
 	if c.op.verified || c.request.Creates != protocol.Unasked {
 		c.doubt(&f)

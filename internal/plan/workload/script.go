@@ -127,15 +127,13 @@ func (c *Cursor) follow(next script.Step, lost bool, atNs int64) Move {
 		c.counted = next.Counts
 		return Over
 	}
+	c.Failure.Class = c.request.ClassOf(c.Failure.Class)
 	c.news = true
 	return c.conclude()
 }
 
 // tellScript tells a script about a failure without an answer.
 func (c *Cursor) tellScript(f protocol.Failure, atNs int64) Move {
-	if f.Class == protocol.UnknownOutcome && c.request != nil && !c.request.MayWrite() {
-		f.Class = protocol.Connect
-	}
 	c.script.reply.Reset(0)
 	c.script.reply.Failure = f
 	return c.follow(c.script.Answered(&c.script.reply), f.Fatal, atNs)

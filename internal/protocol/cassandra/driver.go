@@ -111,7 +111,7 @@ func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig,
 	if named(t) {
 		if address = anywhere; secure != nil && secure.ServerName == "" {
 			secure = secure.Clone()
-			secure.ServerName = socket.Host(t.Address)
+			secure.ServerName = socket.WithoutZone(socket.Host(t.Address))
 		}
 	}
 	c = gocql.NewCluster(address)

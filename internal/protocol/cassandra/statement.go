@@ -101,7 +101,8 @@ func argument(v *gen.Value, to gocql.Type) any {
 	switch {
 	case v.Kind == gen.Null:
 		return nil
-	case v.Kind == gen.Float && to == gocql.TypeFloat:
+	case v.Kind == gen.Float && to == gocql.TypeFloat && (math.Abs(v.F) <= math.MaxFloat32 || math.IsInf(v.F, 0) ||
+		math.IsNaN(v.F)):
 		return float32(v.F)
 	case v.Kind == gen.Float:
 		return v.F

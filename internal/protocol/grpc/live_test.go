@@ -21,6 +21,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
+	"brunt/internal/protocol/socket"
 	"brunt/test/testserver/grpcserver"
 )
 
@@ -222,7 +223,16 @@ func TestMetadata(t *testing.T) {
 		{"more-bin", "$1"}}
 	r.RPC.Deadline = time.Minute
 	p := program(r)
-	c := protocoltest.Take(t, New(), protocol.Target{Address: s.Addr, Options: map[string]string{"authority": "other"}}, p,
+	const zoned = "[fe80::1%eth0]:81" // servers aren't told the zone
+	c := protocoltest.Take(t, New(), protocol.Target{Address: zoned,
+		Way: &socket.Way{Resolve: map[string]string{zoned: s.Addr}}}, p, 1000)
+	answer := do(t, c, &p.Requests[0], protocoltest.Values("7")...)
+	mu.Lock()
+	if got := fmt.Sprint(seen[":authority"]); answer.Class != protocol.OK || got != "[[fe80::1]:81]" {
+		t.Errorf("%s, %+v", got, answer.Failure)
+	}
+	mu.Unlock()
+	c = protocoltest.Take(t, New(), protocol.Target{Address: s.Addr, Options: map[string]string{"authority": "other"}}, p,
 		1000)
 	for range 3 {
 		if r := do(t, c, &p.Requests[0], protocoltest.Values(strings.Repeat("7", 200))...); r.Class != protocol.OK {

@@ -170,7 +170,7 @@ func newCall(t protocol.Target, o options, r *protocol.Request, md protoreflect.
 		}
 		c.captures = append(c.captures, path)
 	}
-	scheme, authority := "http", t.Address
+	scheme, authority := "http", socket.WithoutZone(t.Address)
 	if t.TLS != nil {
 		scheme = "https"
 	}

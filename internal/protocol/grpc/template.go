@@ -415,6 +415,7 @@ func (p *part) scalar(dst []byte, v *gen.Value, scratch *[]byte) (out []byte, ok
 	case protoreflect.FloatKind, protoreflect.DoubleKind:
 		f, ok := floating(v)
 		if p.kind == protoreflect.FloatKind {
+			ok = ok && (math.Abs(f) <= math.MaxFloat32 || math.IsInf(f, 0) || math.IsNaN(f)) // others would become infinite
 			return protowire.AppendFixed32(dst, math.Float32bits(float32(f))), ok
 		}
 		return protowire.AppendFixed64(dst, math.Float64bits(f)), ok

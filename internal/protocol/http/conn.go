@@ -350,11 +350,12 @@ func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http
 	c.text, _ = r.path.Append(c.text[:0], args, escapePath)
 	target := &url.URL{Scheme: r.origin.scheme, Host: r.origin.address, Opaque: string(c.text)}
 	if c.plan.options.proxy {
-		parsed, err := url.Parse(r.origin.scheme + "://" + r.origin.address + string(c.text))
+		parsed, err := url.Parse(r.origin.scheme + "://h" + string(c.text))
 		if err != nil {
 			return nil, &protocol.Error{Class: protocol.Client, Text: "the path can't be sent through a proxy: " + err.Error(),
 				Err: err}
 		}
+		parsed.Host = r.origin.address
 		target = parsed
 	}
 	version1 := c.plan.options.http1 || r.origin.scheme == "http" && !c.plan.options.prior

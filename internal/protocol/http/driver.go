@@ -245,16 +245,15 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 }
 
 // hostOf returns the Host header for an address, without the port if it is the scheme's default, and without the zone
-// of an IPv6 address, which means something on this machine only (RFC 6874, 4).
+// of an IPv6 address.
 func hostOf(address, scheme string) string {
 	if socket.Network(address) == "unix" {
 		return "localhost"
 	}
-	host, port, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(socket.WithoutZone(address))
 	if err != nil {
 		return address
 	}
-	host, _, _ = strings.Cut(host, "%")
 	if port != usualPort(scheme) {
 		return net.JoinHostPort(host, port)
 	}

@@ -17,6 +17,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/load/template"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/socket"
 )
 
 // origin is the scheme and host:port that a request goes to.
@@ -185,7 +186,8 @@ func redirect(ctx context.Context, from *http.Request, answer *http.Response, bo
 		Method: method, URL: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: from.Header.Clone(), Close: from.Close,
 	}).WithContext(ctx)
-	if target.Host == base.Host {
+	if target.Host == base.Host || target.Host == socket.WithoutZone(base.Host) {
+		target.Host = base.Host
 		out.Host = from.Host
 	} else {
 		out.Header.Del("Authorization")
@@ -204,7 +206,11 @@ func whole(u *url.URL) (*url.URL, error) {
 	if u.Opaque == "" {
 		return u, nil
 	}
-	return url.Parse(u.Scheme + "://" + u.Host + u.Opaque)
+	out, err := url.Parse(u.Scheme + "://h" + u.Opaque)
+	if err == nil {
+		out.Host = u.Host
+	}
+	return out, err
 }
 
 // source is the part of an answer that a capture reads.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/socket"
 )
 
 func TestRedirectsAreFollowedIfAsked(t *testing.T) {
@@ -82,6 +83,34 @@ func TestRedirectsAreFollowedIfAsked(t *testing.T) {
 		if _, err := parseOptions(protocol.Target{Options: map[string]string{"redirects": bad}}); err == nil {
 			t.Errorf("%q passes", bad)
 		}
+	}
+}
+
+// A redirect to the same IPv6 address is followed there, although servers aren't told the zone that leads to it.
+func TestRedirectsKeepTheZone(t *testing.T) {
+	var hosts []string
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hosts = append(hosts, r.Host+r.URL.Path)
+		switch r.URL.Path {
+		case "/":
+			http.Redirect(w, r, "/two", http.StatusFound)
+		case "/two":
+			http.Redirect(w, r, "http://"+r.Host+"/three", http.StatusFound)
+		}
+	}))
+	defer home.Close()
+	const zoned = "[fe80::1%eth0]:81"
+	target := protocol.Target{Address: zoned, Options: map[string]string{"redirects": "2"},
+		Way: &socket.Way{Resolve: map[string]string{zoned: strings.TrimPrefix(home.URL, "http://")}}}
+	program := &protocol.Program{Requests: []protocol.Request{get("/")}}
+	conn, err := New().Dial(t.Context(), target, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r := do(t, conn, &program.Requests[0])
+	if got := strings.Join(hosts, " "); r.Class != protocol.OK || got != "[fe80::1]:81/ [fe80::1]:81/two [fe80::1]:81/three" {
+		t.Errorf("%s, %+v", got, r.Failure)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
+	"brunt/internal/protocol/socket"
 )
 
 // Each way to send requests sends the same header, also where a request sets what brunt or net/http would set.
@@ -47,16 +48,20 @@ func TestHeadersAreTheSameEverywhere(t *testing.T) {
 		name, want string
 		web        protocol.Web
 		user       string
+		to         string // "": the server's own address
 	}{
-		{"none", "ADDRESS User-Agent=brunt 0", protocol.Web{Method: "GET", Path: "/"}, ""},
+		{"none", "ADDRESS User-Agent=brunt 0", protocol.Web{Method: "GET", Path: "/"}, "", ""},
+		{"a zone of IPv6", "[fe80::1]:81 User-Agent=brunt 0", protocol.Web{Method: "GET", Path: "/"}, "",
+			"[fe80::1%eth0]:81"},
 		{"what brunt sets", "own Accept-Encoding=br Authorization=Own Origin=http://a User-Agent=me 2", protocol.Web{
 			Method: "POST", Path: "/", Body: []byte("ab"), Header: [][2]string{{"host", "own"}, {"USER-AGENT", "me"},
-				{"Authorization", "Own"}, {"accept-encoding", "br"}, {"Origin", "http://a"}}}, "u"},
-		{"no agent", "ADDRESS  0", protocol.Web{Method: "POST", Path: "/", Header: [][2]string{{"User-Agent", ""}}}, ""},
+				{"Authorization", "Own"}, {"accept-encoding", "br"}, {"Origin", "http://a"}}}, "u", ""},
+		{"no agent", "ADDRESS  0", protocol.Web{Method: "POST", Path: "/", Header: [][2]string{{"User-Agent", ""}}}, "",
+			""},
 		{"several", "ADDRESS Origin=a|b User-Agent=brunt 0", protocol.Web{Method: "GET", Path: "/",
-			Header: [][2]string{{"Origin", "a"}, {"origin", "b"}}}, ""},
+			Header: [][2]string{{"Origin", "a"}, {"origin", "b"}}}, "", ""},
 		{"connection", "ADDRESS Connection=keep-alive User-Agent=brunt Wanted=keep-alive 0", protocol.Web{Method: "GET",
-			Path: "/", Header: [][2]string{{"Connection", "keep-alive"}, {"Wanted", "keep-alive"}}}, ""},
+			Path: "/", Header: [][2]string{{"Connection", "keep-alive"}, {"Wanted", "keep-alive"}}}, "", ""},
 	} {
 		capture := []protocol.Capture{{Name: "body", Kind: gen.String}} // which needs the library
 		for tier, way := range map[string]struct {
@@ -82,6 +87,13 @@ func TestHeadersAreTheSameEverywhere(t *testing.T) {
 				d := New()
 				if way.server == secure {
 					target.TLS = secure.Client().Transport.(*http.Transport).TLSClientConfig
+				}
+				if c.to != "" {
+					target.Address, target.Way = c.to, &socket.Way{Resolve: map[string]string{c.to: address}}
+					if target.TLS != nil {
+						target.TLS = target.TLS.Clone()
+						target.TLS.ServerName = "example.com"
+					}
 				}
 				web := c.web
 				p := &protocol.Program{Requests: []protocol.Request{{Verb: protocol.HTTP, Web: &web, Capture: way.capture}}}

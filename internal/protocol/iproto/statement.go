@@ -44,6 +44,11 @@ func (s *statement) appendBody(dst []byte, args []gen.Value) ([]byte, *protocol.
 	if len(args) != s.params {
 		return dst, protocol.Bad("the count of arguments isn't that of the request's parameters")
 	}
+	if s.verb == protocol.SQL {
+		if refused := protocol.WithoutNaN(args, "SQL"); refused != nil {
+			return dst, refused
+		}
+	}
 	var err *protocol.Error
 	pieces := s.pieces
 	if s.busy {

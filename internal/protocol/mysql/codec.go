@@ -82,6 +82,9 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	if refused := protocol.Arguments(args, st.params); refused != nil {
 		return dst, refused
 	}
+	if refused := notFinite(args); refused != nil {
+		return dst, refused
+	}
 	if st.query != nil {
 		return append(dst, st.query...), nil
 	}
@@ -98,6 +101,17 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	}
 	putLength(dst[at:], length)
 	return dst, nil
+}
+
+// notFinite returns a failure if an argument is NaN or infinite: the server has no such numbers, and in its lenient
+// modes stores null or the greatest number instead.
+func notFinite(args []gen.Value) *protocol.Error {
+	for i := range args {
+		if v := &args[i]; v.Kind == gen.Float && (math.IsNaN(v.F) || math.IsInf(v.F, 0)) {
+			return protocol.Bad("parameter $%d is %s, and MySQL has no such number", i+1, v.AppendText(nil))
+		}
+	}
+	return nil
 }
 
 // putLength writes the length of a packet into its header.

@@ -41,6 +41,10 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 		reply.Fail(refused)
 		return
 	}
+	if refused := notFinite(args); refused != nil {
+		reply.Fail(refused)
+		return
+	}
 	c.args = c.args[:0]
 	for i, from := range st.order {
 		c.args = append(c.args, sqldriver.NamedValue{Ordinal: i + 1, Value: argument(&args[from])})

@@ -131,7 +131,7 @@ func configure(t protocol.Target) (*pgconn.Config, error) {
 	if t.TLS != nil {
 		config.TLSConfig = t.TLS.Clone()
 		if config.TLSConfig.ServerName == "" {
-			config.TLSConfig.ServerName = host
+			config.TLSConfig.ServerName = socket.WithoutZone(host)
 		}
 	}
 	if path := socketPath(host); t.Way != nil || path != "" {

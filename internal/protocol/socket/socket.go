@@ -40,6 +40,19 @@ func Host(address string) string {
 	return address
 }
 
+// WithoutZone returns a host or host:port without the zone of an IPv6 address, which means something on this machine
+// only: servers aren't told it (RFC 6874, 4), and certificates don't have it.
+func WithoutZone(host string) string {
+	address, zone, ok := strings.Cut(host, "%")
+	if !ok || !strings.Contains(address, ":") {
+		return host
+	}
+	if _, port, bracketed := strings.Cut(zone, "]"); bracketed {
+		return address + "]" + port
+	}
+	return address
+}
+
 // Secure is Dial with TLS, or Dial alone if config is nil. The name that the server's certificate must have is the
 // address' host unless config says another.
 func Secure(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
@@ -52,7 +65,7 @@ func Secure(ctx context.Context, address string, config *tls.Config) (net.Conn, 
 	}
 	if config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName = Host(address)
+		config.ServerName = WithoutZone(Host(address))
 	}
 	c := tls.Client(plain, config)
 	if err := c.HandshakeContext(ctx); err != nil {

@@ -187,7 +187,8 @@ const maxProxyHead = 16 << 10
 
 // tunnel asks the proxy for a connection to an address.
 func (w *Way) tunnel(ctx context.Context, c net.Conn, to string) error {
-	b := fmt.Appendf(nil, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", to, to)
+	named := WithoutZone(to)
+	b := fmt.Appendf(nil, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", named, named)
 	if w.Via.User != nil {
 		password, _ := w.Via.User.Password()
 		user := base64.StdEncoding.EncodeToString([]byte(w.Via.User.Username() + ":" + password))

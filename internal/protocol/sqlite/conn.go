@@ -153,6 +153,10 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 		return
 	}
 	st := &c.statements[req.ID]
+	if refused := protocol.WithoutNaN(args, "SQLite"); refused != nil {
+		reply.Fail(refused)
+		return
+	}
 	c.args = c.args[:0]
 	for i := range args {
 		v, err := argument(&args[i])

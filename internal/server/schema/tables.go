@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/plan"
@@ -174,7 +175,8 @@ func (t *Tables) Look(ctx context.Context) error {
 
 // MissedReferences returns a warning for each operation whose references found no row in more than 1 % of its
 // successes. The warning names the cause if it is known. If it isn't, rows may be missing rightly, and there is no
-// warning: because the plan itself deletes rows of these tables, or because statements have further conditions.
+// warning: because the plan itself deletes rows of these tables, or because statements have further conditions or ask
+// other tables.
 func MissedReferences(p *plan.Plan, run *record.Run) (out []record.Warning) {
 	for i := range p.Operations {
 		if i >= len(run.Operations) {
@@ -212,20 +214,34 @@ func referred(op *plan.Operation) (tables []string) {
 	return tables
 }
 
-// narrows reports whether a statement with a reference has further conditions, which rows that exist may not meet.
+// narrows reports whether a statement with a reference has further conditions, which rows that exist may not meet, or
+// asks another table for rows that refer to the same: there may be none.
 func narrows(op *plan.Operation) bool {
 	for i := range op.Steps {
 		s := &op.Steps[i]
-		refers := slices.ContainsFunc(s.Params, func(p plan.Param) bool {
-			return p.Value != nil && p.Value.Type == gen.TypeReference
+		words := strings.FieldsFunc(strings.ToLower(s.Request.Text), func(r rune) bool {
+			return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 		})
-		words := strings.Fields(strings.ToLower(s.Request.Text))
 		where := slices.Index(words, "where")
-		if refers && where >= 0 && slices.Contains(words[where:], "and") {
-			return true
+		if where < 0 {
+			continue
+		}
+		for k := range s.Params {
+			v := s.Params[k].Value
+			if v == nil || v.Type != gen.TypeReference {
+				continue
+			}
+			if slices.Contains(words[where:], "and") || !slices.Contains(words, lastPart(v.Table)) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// lastPart returns the name of a table without its schema, in lower case.
+func lastPart(table string) string {
+	return strings.ToLower(table[strings.LastIndexByte(table, '.')+1:])
 }
 
 // deletesFrom reports whether an operation of the plan deletes rows of one of the tables.

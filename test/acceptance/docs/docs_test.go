@@ -274,8 +274,15 @@ func tryBlock(t *testing.T, block []command) {
 			t.Errorf("line %d: %s: exit %d\n%s%s", c.line, c.text, code, stdout, stderr)
 		}
 		checkShown(t, c, stdout+"\n"+stderr)
+		if m := aboutTables.FindString(stdout + stderr); m != "" {
+			t.Errorf("line %d: %s: the first thing that a reader sees is a warning about tables: %s", c.line, c.text, m)
+		}
 	}
 }
+
+// aboutTables matches warnings that a load's tables aren't those of its plan.
+var aboutTables = regexp.MustCompile(`used\s+as\s+it\s+is|brunt\s+didn't\s+fill\s+table|operations\s+found\s+no\s+row|` +
+	`references\s+may\s+ask\s+for\s+rows`)
 
 // nothingFailed matches the row of a report that says that nothing failed, for any width of the labels.
 var nothingFailed = regexp.MustCompile(`failed +none`)

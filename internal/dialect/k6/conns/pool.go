@@ -284,8 +284,6 @@ func (l *Link) ask(ctx context.Context, vu *bind.VU, timeout time.Duration, a *R
 	l.Conn.Do(ctx, r, args, reply)
 	call.Absorb(reply, r.Kind())
 	l.Broken = l.Broken || reply.Fatal
-	if reply.Class == protocol.UnknownOutcome && !r.MayWrite() {
-		reply.Class = protocol.Connect
-	}
+	reply.Class = r.ClassOf(reply.Class)
 	return reply.Err()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.k6.io/k6/v2/metrics"
+	"google.golang.org/grpc/codes"
 
 	"brunt/internal/dialect/k6/session"
 	"brunt/internal/dialect/k6/trend"
@@ -74,21 +75,26 @@ func (r *requests) read(metric string, tags *metrics.TagSet, failed int8) (q req
 	}
 	q.scenario = tag(metrics.TagScenario)
 	name := cmp.Or(tag(metrics.TagName), tag(metrics.TagURL))
-	protocol, web := "grpc", metric == metrics.HTTPReqDurationName
+	scheme, web := "grpc", metric == metrics.HTTPReqDurationName
 	if web {
-		protocol = "http"
+		scheme = "http"
 		name = strings.TrimSpace(tag(metrics.TagMethod) + " " + name)
 	}
-	q.call.Operation, q.call.Address = r.s.Operation(cmp.Or(name, protocol)), -1
+	q.call.Operation, q.call.Address = r.s.Operation(cmp.Or(name, scheme)), -1
 	if host := hostOf(tag(metrics.TagURL)); host != "" {
-		q.call.Address = r.s.Address(protocol, host)
+		q.call.Address = r.s.Address(scheme, host)
 	}
 	status, _ := strconv.Atoi(tag(metrics.TagStatus))
 	q.call.Status = status
 	code := tag(metrics.TagErrorCode)
 	if !web && status != 0 || failed > 0 || failed == 0 && code != "" {
-		q.call.Class, q.call.Code = classOf(code, status), cmp.Or(code, strconv.Itoa(status))
 		q.call.Text = cmp.Or(tag(metrics.TagError), "status "+strconv.Itoa(status))
+		if web {
+			q.call.Class = classOf(code, status, q.call.Text, !protocol.SafeMethod(tag(metrics.TagMethod)))
+		} else {
+			q.call.Class = classOfCall(status)
+		}
+		q.call.Code = cmp.Or(code, strconv.Itoa(status))
 		if by := proxyOf(tag(metrics.TagURL), q.call.Text, status); by != "" {
 			q.call.Text = "the proxy " + by + ": " + q.call.Text
 		}
@@ -119,20 +125,34 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// classOf returns the class for one of k6's error codes (grafana.com/docs/k6, "Error codes").
-func classOf(code string, status int) protocol.Class {
+// classOf returns the class for one of k6's error codes (grafana.com/docs/k6, "Error codes") and its text. writes says
+// whether the request may have changed something.
+func classOf(code string, status int, text string, writes bool) protocol.Class {
 	n, _ := strconv.Atoi(code)
+	broke := n >= 1200 && n < 1210 || n >= 1220 && n < 1300 || n >= 1600 && n < 1700 ||
+		n == 1000 && (strings.HasSuffix(text, "EOF") || strings.Contains(text, "server closed"))
 	switch {
+	case writes && (broke || n == 1050):
+		return protocol.UnknownOutcome
 	case n == 1050:
 		return protocol.Timeout
-	case n >= 1100 && n < 1220, n >= 1300 && n < 1400:
+	case broke, n >= 1100 && n < 1220, n >= 1300 && n < 1400:
 		return protocol.Connect
-	case n >= 1220 && n < 1300, n >= 1600 && n < 1700:
-		return protocol.UnknownOutcome
 	case n >= 1400 && n < 1600, n == 0 && status > 0:
 		return protocol.Server
 	}
 	return protocol.Protocol
+}
+
+// classOfCall returns the class for a status of gRPC, as the driver of gRPC has it.
+func classOfCall(status int) protocol.Class {
+	switch codes.Code(status) {
+	case codes.DeadlineExceeded:
+		return protocol.UnknownOutcome
+	case codes.Unavailable, codes.Aborted:
+		return protocol.Retryable
+	}
+	return protocol.Server
 }
 
 // ourMetrics shows k6 the operations that modules and executors record themselves. It updates k6's sinks from the

@@ -2,25 +2,40 @@ package output
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"go.k6.io/k6/v2/metrics"
+	"google.golang.org/grpc/codes"
 
 	"brunt/internal/protocol"
 )
 
 func TestErrorCodesHaveClasses(t *testing.T) {
-	for code, want := range map[string]protocol.Class{
-		"1050": protocol.Timeout, "1101": protocol.Connect, "1212": protocol.Connect, "1220": protocol.UnknownOutcome,
-		"1310": protocol.Connect, "1404": protocol.Server, "1503": protocol.Server, "1650": protocol.UnknownOutcome,
-		"1000": protocol.Protocol, "x": protocol.Protocol,
+	for code, want := range map[string]struct{ read, write protocol.Class }{
+		"1050": {protocol.Timeout, protocol.UnknownOutcome}, "1101": {protocol.Connect, protocol.Connect},
+		"1200": {protocol.Connect, protocol.UnknownOutcome}, "1212": {protocol.Connect, protocol.Connect},
+		"1220": {protocol.Connect, protocol.UnknownOutcome}, "1310": {protocol.Connect, protocol.Connect},
+		"1404": {protocol.Server, protocol.Server}, "1503": {protocol.Server, protocol.Server},
+		"1650": {protocol.Connect, protocol.UnknownOutcome}, "1000": {protocol.Protocol, protocol.Protocol},
+		"1000 unexpected EOF": {protocol.Connect, protocol.UnknownOutcome}, "x": {protocol.Protocol, protocol.Protocol},
 	} {
-		if got := classOf(code, 0); got != want {
-			t.Errorf("%s is %s, want %s", code, got, want)
+		code, text, _ := strings.Cut(code, " ")
+		if got := classOf(code, 0, text, false); got != want.read {
+			t.Errorf("%s %s of a read is %s, want %s", code, text, got, want.read)
+		}
+		if got := classOf(code, 0, text, true); got != want.write {
+			t.Errorf("%s %s of a write is %s, want %s", code, text, got, want.write)
 		}
 	}
-	if got := classOf("", 404); got != protocol.Server {
+	if got := classOf("", 404, "", true); got != protocol.Server {
 		t.Errorf("status 404 is %s", got)
+	}
+	for code, want := range map[codes.Code]protocol.Class{codes.DeadlineExceeded: protocol.UnknownOutcome,
+		codes.Unavailable: protocol.Retryable, codes.NotFound: protocol.Server} {
+		if got := classOfCall(int(code)); got != want {
+			t.Errorf("%s is %s, want %s", code, got, want)
+		}
 	}
 }
 

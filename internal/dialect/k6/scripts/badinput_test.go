@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,25 @@ func TestTarantoolDiesAndReturns(t *testing.T) {
 	if o.code != 0 || ok < 100 || failed == 0 || o.failed("connect") == 0 ||
 		o.failed("server")+o.failed("client")+o.failed("protocol") > 0 {
 		t.Errorf("exit %d, %d succeeded, failures %v", o.code, ok, o.run.Total.Errors)
+	}
+}
+
+// A script that never ends is refused before it takes all memory.
+func TestEndlessScripts(t *testing.T) {
+	t.Parallel()
+	const says = "it has no end after 64 MiB"
+	if o := run(t, "/dev/zero"); o.code == 0 || !o.says("/dev/zero: "+says) {
+		t.Errorf("a device: exit %d", o.code)
+	}
+	endless, err := os.Open("/dev/zero")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer endless.Close()
+	j := prepare(t, "", nil, "k6", "run", "--quiet", "-")
+	j.cmd.Stdin = endless
+	if o := j.start().wait(); o.code == 0 || !o.says("standard input: "+says) {
+		t.Errorf("standard input: exit %d", o.code)
 	}
 }
 

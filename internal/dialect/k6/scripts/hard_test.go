@@ -191,6 +191,19 @@ func TestALostExportIsNoSuccess(t *testing.T) {
 	}
 }
 
+// Names of brunt's metrics are taken, if a script imports brunt's modules.
+func TestMetricsOfBruntsNames(t *testing.T) {
+	t.Parallel()
+	const body = `import { Counter } from "k6/metrics"; const c = new Counter("brunt_response"); export default function () { c.add(1) }`
+	if o := run(t, script(t, `import brunt from "k6/x/brunt"; `+body)); o.code != 107 ||
+		!o.says("metric 'brunt_response' already exists") {
+		t.Errorf("with brunt's modules: exit %d", o.code)
+	}
+	if o := run(t, script(t, body)); o.code != 0 {
+		t.Errorf("without them: exit %d", o.code)
+	}
+}
+
 // Values that JSON has no form for (1/0, NaN) are recorded, and cost neither the record nor a part of it.
 func TestValuesThatAreNotFinite(t *testing.T) {
 	t.Parallel()
@@ -358,6 +371,7 @@ func TestNoSecretIsRecorded(t *testing.T) {
 			}
 			http.get("http://me:s3cr3t@" + bare + "/basic?fail=1");
 			http.get("http://me:s3cr3t@127.0.0.1:1/?token=s3cr3t");
+			for (const broken of ["s3cr3t#x", "pw#s3cr3t"]) http.get("http://me:" + broken + "@127.0.0.1:1/");
 		}`
 	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
@@ -369,6 +383,11 @@ func TestNoSecretIsRecorded(t *testing.T) {
 	o := j.wait()
 	if o.code != 0 || o.run == nil || o.run.Total.Failed == 0 || o.run.Total.OK == 0 {
 		t.Fatalf("exit %d, %+v", o.code, o.run)
+	}
+	for line := range strings.Lines(o.text) {
+		if strings.Contains(line, "level=") && (strings.Contains(line, secret) || strings.Contains(line, ":pw")) {
+			t.Errorf("k6 says %s", line)
+		}
 	}
 	err := filepath.WalkDir(j.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

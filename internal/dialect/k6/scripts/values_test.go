@@ -18,6 +18,7 @@ func TestValues(t *testing.T) {
 		const db = brunt.open(JSON.parse(__ENV.TARGET));
 		export const options = { iterations: 1, thresholds: { checks: ["rate == 1"] } };
 		const is = (what, got, want) => check(got, { [what + ": " + (typeof got) + " " + got]: (g) => typeof g === typeof want && String(g) === String(want) });
+		const refused = (what, f) => { let c = "none"; try { f() } catch (e) { c = e.class } is(what + " is refused", c, "client") };
 		export default function () { `
 	for name, c := range map[string]struct {
 		target string
@@ -39,6 +40,9 @@ func TestValues(t *testing.T) {
 			is("sent back", m.a && m.b && m.c, true); is("bytes by escapes", m.d, new Uint8Array([0, 255, 92])); is("in arrays", m.e[0], "\\x00ff");
 			is("rows as arrays", JSON.stringify(db.query("select 1, 'x'", [], { rows: "array" })), '[[1,"x"]]');
 			is("none", db.query("select 1 where false").length, 0);
+			const [n] = db.query("select $1::float8 a, $2::float8 b, $3::numeric c, $4::float4 d", [NaN, -Infinity, NaN, Infinity]);
+			is("NaN", n.a, NaN); is("infinite", n.b, -Infinity); is("NaN, numeric", String(n.c), "NaN"); is("infinite, float4", n.d, Infinity);
+			refused("NaN as JSON", () => db.query("select $1::jsonb", [NaN])); refused("too large", () => db.query("select $1::float4", [1e300]));
 			is("affected", db.exec("select 1").rows, 1);
 			try { db.exec("select 1/0") } catch (e) { is("class", e.class, "server"); is("code", e.code, "22012") }
 			db.begin("serializable"); db.exec("create temp table k6_t (a int)"); db.exec("insert into k6_t values ($1)", [1]); db.rollback();
@@ -61,13 +65,15 @@ func TestValues(t *testing.T) {
 			is("65 digits", z.g.toString(), "12345678901234567890123456789012345.123456789012345678901234567890");
 			db.exec("insert into k6_v values ($1, $2, $3, $4, $5, $6, $7, $8)", [z.a, z.b, z.c, z.d, z.e, z.f, z.g, z.h]);
 			is("stored again", db.query("select count(*) n from (select distinct a, b, c, d, left(e, 23), f, g, h from k6_v) x")[0].n, 1);
+			refused("NaN", () => db.query("select $1", [NaN])); refused("infinite", () => db.exec({ sql: "select $1", simple: true }, [-Infinity]));
 			for (let i = 0; i < 300; i++) db.query("select " + i + " as x, $1 as y", [i]);`},
 		"sqlite": {`{"protocol":"sqlite","addresses":[":memory:values"]}`, `
 			db.exec("create table v (a integer, b text, c blob, d real)");
 			is("affected", db.exec("insert into v values ($1, $2, $3, $4)", [9007199254740993n, "ж", new Uint8Array([1, 2]), 2.5]).affected, 1);
 			const [r] = db.query("select * from v");
 			is("integer", r.a, 9007199254740993n); is("text", r.b, "ж"); is("bytes", r.c, new Uint8Array([1, 2])); is("real", r.d, 2.5);
-			const s = db.prepare("select a + $1 as n from v"); is("prepared", s.query([1])[0].n, 9007199254740994n);`},
+			const s = db.prepare("select a + $1 as n from v"); is("prepared", s.query([1])[0].n, 9007199254740994n);
+			is("infinite", db.query("select $1 as x", [Infinity])[0].x, Infinity); refused("NaN", () => db.query("select $1 as x", [NaN]));`},
 		"tarantool": {of(t, "iproto", tarantool(t)), `
 			db.exec({ eval: "local s = box.schema.space.create('k6_v', {if_not_exists = true, format = {{'id', 'unsigned'}, {'x', 'any'}}}) s:create_index('pk', {if_not_exists = true})" });
 			db.exec({ insert: "k6_v" }, [18446744073709551615n, "ж"]);
@@ -80,6 +86,8 @@ func TestValues(t *testing.T) {
 				"9007199254740993,x");
 			const long = brunt.decimal("12345678901234567890.123456789012345678");
 			is("long decimals", db.query({ eval: "local d = ... return {{ d, d * 0 + require('decimal').new('1e20'), tostring(d) }}" }, [long])[0][3], "12345678901234567890.123456789012345678");
+			is("NaN", db.query({ eval: "local x = ... return {{ x ~= x }}" }, [NaN])[0][1], true);
+			is("infinite", db.query("select ? as x", [-Infinity])[0].X, -Infinity); refused("NaN in SQL", () => db.query("select ?", [NaN]));
 			db.exec({ eval: "box.space.k6_v:drop()" });`},
 		"redis": {of(t, "redis", servers.Redis(t)), `
 			db.exec("SET k6:$1 $2", [1, "ж x"]);
@@ -89,8 +97,9 @@ func TestValues(t *testing.T) {
 			is("map", JSON.stringify(db.query("hgetall k6:hash")), '[{"key":"a","value":"1"},{"key":"b","value":"2"}]');
 			is("list", db.query("LRANGE k6:list 0 -1").map((r) => r.value).join(), "a,b");
 			is("missing", db.exec("GET k6:none").missing, true);
+			db.exec("MSET k6:nan $1 k6:inf $2", [NaN, -Infinity]); is("as texts", db.query("MGET k6:nan k6:inf").map((r) => r.value).join(), "NaN,-inf");
 			try { db.exec("INCR k6:1") } catch (e) { is("class", e.class, "server") }
-			db.exec("DEL k6:1 k6:n k6:list k6:hash");`},
+			db.exec("DEL k6:1 k6:n k6:list k6:hash k6:nan k6:inf");`},
 		"bbolt": {`{"protocol":"bbolt","addresses":["` + t.TempDir() + `/db"]}`, `
 			db.exec({ insert: "t", fields: ["a", "b"] }, ["key1", "x", "y"]);
 			const [r] = db.query({ read: "t", fields: ["a", "b"] }, ["key1"]); is("field", r.b, "y"); is("key", r.key, "key1");

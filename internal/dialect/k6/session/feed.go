@@ -47,7 +47,7 @@ func (f *feed) register(vu modules.VU) {
 		{&m.Failed, "brunt_failed", metrics.Rate, metrics.Default},
 	} {
 		if *n.to, err = r.NewMetric(n.name, n.kind, n.value); err != nil {
-			return // the script has a metric of another type with that name, which takes precedence
+			return // the script made a metric of another type with that name before it imported the module
 		}
 	}
 	m.root = r.RootTagSet()

@@ -1,12 +1,14 @@
 package tarantool
 
 import (
+	"io"
 	"testing"
 
 	"brunt/internal/dialect/k6/bind"
 	"brunt/internal/dialect/k6/bind/bindtest"
 	"brunt/internal/dialect/k6/session"
 	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
 )
 
 func reader() *results {
@@ -55,6 +57,18 @@ func answered(r *request, tag uint64, body []byte) *exchange {
 	x.Tag = tag
 	x.Reply.Captured = []gen.Value{{Kind: gen.Bytes, B: body}}
 	return x
+}
+
+// A request whose connection is lost may have been applied, unless it changes nothing.
+func TestLostRequests(t *testing.T) {
+	for does, want := range map[protocol.Verb]protocol.Class{protocol.Select: protocol.Connect,
+		protocol.Call: protocol.UnknownOutcome} {
+		x := newExchange(&request{does: does})
+		x.Lost = io.EOF
+		if x.settle(); x.failure == nil || x.failure.Class != want {
+			t.Errorf("%s: %v, want %s", does.Name(), x.failure, want)
+		}
+	}
 }
 
 // Malformed answers are errors, for any content.

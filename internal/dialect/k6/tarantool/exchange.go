@@ -66,6 +66,9 @@ func (x *exchange) settle() {
 	if x.failure = x.Reply.Err(); x.Lost != nil {
 		x.failure = protocol.Unanswered(noContext, x.Request, x.Lost, "")
 	}
+	if x.failure != nil {
+		x.failure.Class = x.Request.ClassOf(x.failure.Class)
+	}
 }
 
 // maxPending is how many asynchronous calls of a virtual user may be unanswered. A further call waits for the oldest.

@@ -267,10 +267,13 @@ func dial(t protocol.Target, authority string) (*grpc.ClientConn, error) {
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			return socket.Dial(socket.With(ctx, t.Way), address)
 		})}
+	if to := socket.WithoutZone(t.Address); authority == "" && to != t.Address {
+		authority = to
+	}
 	if authority != "" {
 		options = append(options, grpc.WithAuthority(authority))
 	}
-	return grpc.NewClient("passthrough:///"+t.Address, options...)
+	return grpc.NewClient("passthrough:///"+strings.ReplaceAll(t.Address, "%", "%25"), options...)
 }
 
 // HealthOf asks the server for its health (grpc.health.v1).
