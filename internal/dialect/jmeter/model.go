@@ -150,7 +150,7 @@ type result struct {
 	thread               string
 	kind                 string // text, bin or ""
 	success              bool
-	failure              string // of the first assertion that failed
+	failure              string // of the first assertion that has a message, even if it holds
 	start, end           time.Time
 	idle                 time.Duration
 	latency, connect     time.Duration
