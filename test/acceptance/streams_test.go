@@ -42,7 +42,7 @@ func TestTimesOfStreamsOfWorkers(t *testing.T) {
 		t.Fatalf("merge: exit %d\n%s%s", o.code, o.out, o.err)
 	}
 	for want, args := range map[string][]string{
-		"to the first": {"report", merged},
+		"to the first":        {"report", merged},
 		"stream_first_count=": {"export", dir, "--format", "influx"},
 	} {
 		if o := brunt(t, args...); !strings.Contains(o.out, want) {

@@ -442,17 +442,24 @@ func (a *jmesAssertion) holds(t *thread, input string) (ok bool, err error) {
 	var value any
 	if err := json.Unmarshal([]byte(expected), &value); err != nil {
 		if word := lettersOf(expected); word != "" {
-			return false, fmt.Errorf("Unrecognized token '%s': was expecting (JSON String, Number, Array, Object or token "+
-				"'null', 'true' or 'false')\n at [Source: (String)\"%s\"; line: 1, column: %d]", word, expected, len(word)+1)
+			return false, parserError(fmt.Sprintf("Unrecognized token '%s': was expecting (JSON String, Number, Array, Object or "+
+				"token 'null', 'true' or 'false')\n at [Source: (String)\"%s\"; line: 1, column: %d]", word, expected, len(word)+1))
 		}
 		return false, err
 	}
 	return reflect.DeepEqual(found, value), nil
 }
 
+// parserError is an error in the words of JMeter's parser of JSON.
+type parserError string
+
+func (e parserError) Error() string { return string(e) }
+
 // lettersOf returns the word that a text begins with.
 func lettersOf(s string) string {
-	end := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '$' })
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '$'
+	})
 	if end < 0 {
 		end = len(s)
 	}

@@ -185,6 +185,9 @@ func (o *Options) check(given [][2]string) error {
 	return nil
 }
 
+// proxyScheme is how proxies are reached.
+const proxyScheme = "http"
+
 // proxy reads the options of the HTTP proxy.
 func (o *Options) proxy(given [][2]string) error {
 	last := map[string]string{}
@@ -197,10 +200,10 @@ func (o *Options) proxy(given [][2]string) error {
 		return nil
 	case host == "" || port == "":
 		return errors.New("name the proxy by both -H HOST and -P PORT")
-	case last["E"] != "" && last["E"] != "http":
+	case last["E"] != "" && last["E"] != proxyScheme:
 		return fmt.Errorf("-E %s: proxies are reached over http", last["E"])
 	}
-	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	u := url.URL{Scheme: proxyScheme, Host: net.JoinHostPort(host, port)}
 	if user := last["u"]; user != "" {
 		u.User = url.UserPassword(user, last["a"])
 	}

@@ -229,17 +229,18 @@ autostop: {autostop: ["http(5xx, 60%, 1s)", "http(5xx, 90%, 1s, _good)", "http(5
 	}
 }
 
-// echo starts a server of gRPC that describes its methods to those who send the metadata "token" with the value "x". kinds
-// returns the values of the metadata "kind" that it has received.
+// echo starts a server of gRPC that describes its methods to those who send the metadata "token" with the value "x".
+// kinds returns the values of the metadata "kind" that it has received.
 func echo(t *testing.T) (address string, kinds func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var all []string
-	server := grpcserver.Start(t, grpcserver.Reflection("v1"), grpcserver.Guarded("token", "x"), grpcserver.Seen(func(md metadata.MD) {
+	seen := grpcserver.Seen(func(md metadata.MD) {
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, md.Get("kind")...)
-	}))
+	})
+	server := grpcserver.Start(t, grpcserver.Reflection("v1"), grpcserver.Guarded("token", "x"), seen)
 	return server.Addr, func() []string {
 		mu.Lock()
 		defer mu.Unlock()

@@ -92,8 +92,8 @@ func TestToolsPresentCertificates(t *testing.T) {
 	defer web.Close()
 	rpc := grpcserver.Start(t, grpcserver.TLS(credentials.NewTLS(asked.demanding(
 		&tls.Config{Certificates: []tls.Certificate{own}}, own.Certificate[0]))))
-	tank := file("load.yaml", []byte(strings.NewReplacer("ADDRESS", web.Listener.Addr().String(), "CERT", cert, "KEY", secret,
-		"DIR", dir).Replace(withCertificate)))
+	names := strings.NewReplacer("ADDRESS", web.Listener.Addr().String(), "CERT", cert, "KEY", secret, "DIR", dir)
+	tank := file("load.yaml", []byte(names.Replace(withCertificate)))
 	list := file("list", []byte("GET "+web.URL+"/\n"))
 	pair, url := " --cacert "+cert+" --cert "+cert+" --key "+secret, " "+web.URL+"/"
 	for name, c := range map[string]struct {

@@ -155,7 +155,9 @@ func TestStreamsAreExported(t *testing.T) {
 		}
 	}
 	m := get(t, e, "text/plain")
-	for name, want := range map[string][2]float64{"brunt_stream_first_seconds": {6, 12}, "brunt_stream_between_seconds": {10, 10}} {
+	for name, want := range map[string][2]float64{
+		"brunt_stream_first_seconds": {6, 12}, "brunt_stream_between_seconds": {10, 10},
+	} {
 		h := value(t, m, name, "operation", "buy").GetHistogram()
 		if float64(h.GetSampleCount()) != want[0] || h.GetSampleSum() != want[1] || len(m[name].GetMetric()) != 1 {
 			t.Errorf("%s: %v", name, m[name])
