@@ -53,11 +53,22 @@ type OperationAccount struct {
 	Service          *Histogram // end − actual send, ns
 	Lag              *Histogram // actual send − intended start, ns; all operations sent
 	FailedResponse   *Histogram // end − intended start of failed operations, ns
+	StreamFirst      *Histogram // of answers that were streams: from the send to the first message, ns
+	StreamBetween    *Histogram // of answers that were streams: from each message to the next, ns
 
 	// Standstills and StandstillLengths are those of this operation alone. Other operations may have succeeded during
 	// them. They are empty if there is only one operation, and Add does not change them.
 	Standstills       []Standstill
 	StandstillLengths *Histogram
+}
+
+// Distributions is the number of an operation's histograms.
+const Distributions = 7
+
+// Times returns where the operation's histograms are. A histogram that is listed here is added up, merged and recorded.
+func (o *OperationAccount) Times() [Distributions]**Histogram {
+	return [...]**Histogram{&o.Response, &o.WithoutGenerator, &o.Service, &o.Lag, &o.FailedResponse, &o.StreamFirst,
+		&o.StreamBetween}
 }
 
 // AddressAccount is one address's part of an account.
@@ -221,11 +232,10 @@ func (to *OperationAccount) AddStandstills(from *OperationAccount, fromNs int64)
 // Add adds from.
 func (to *OperationAccount) Add(from *OperationAccount) {
 	to.Counts.Add(&from.Counts)
-	merge(&to.Response, from.Response)
-	merge(&to.WithoutGenerator, from.WithoutGenerator)
-	merge(&to.Service, from.Service)
-	merge(&to.Lag, from.Lag)
-	merge(&to.FailedResponse, from.FailedResponse)
+	sums := to.Times()
+	for i, h := range from.Times() {
+		merge(sums[i], *h)
+	}
 }
 
 func (to *AddressAccount) add(from *AddressAccount) {

@@ -40,10 +40,25 @@ type cell struct {
 	ownLag   batch     // lag that was entirely the generator's
 	otherLag Histogram // any other lag
 	failed   Histogram
-	onTime   uint64 // arrivals with no lag, not in ownLag
-	closed   uint64 // operations of closed loads with no lag, not in otherLag
-	arrivals *pages // by intended start; nil without an account of outages
+	streams  *streamTimes // nil until an answer was a stream
+	onTime   uint64       // arrivals with no lag, not in ownLag
+	closed   uint64       // operations of closed loads with no lag, not in otherLag
+	arrivals *pages       // by intended start; nil without an account of outages
 	_        [cacheLine]byte
+}
+
+// streamTimes are the times of messages of answers that were streams.
+type streamTimes struct {
+	first   Histogram // from the send to the first message
+	between Histogram // from each message to the next
+}
+
+func (c *cell) stream(s *protocol.Stream) {
+	if c.streams == nil {
+		c.streams = new(streamTimes)
+	}
+	c.streams.first.Record(s.FirstNs)
+	c.streams.between.addTimes(&s.Between)
 }
 
 // gauges describe the current state of the owner.
@@ -104,6 +119,9 @@ func (b *buffer) cell(operation, address int) *cell {
 func (b *buffer) record(s *Sample) {
 	c := b.cell(s.Operation, s.Address)
 	c.count(s)
+	if s.Stream != nil {
+		c.stream(s.Stream)
+	}
 	if c.arrivals != nil {
 		c.arrivals.note(s, b.pool)
 	}
@@ -232,6 +250,10 @@ func (b *buffer) reset() {
 		for _, h := range [...]*Histogram{&c.response.Histogram, &c.service, &c.waited, &c.free.Histogram,
 			&c.prompt.Histogram, &c.ownLag.Histogram, &c.otherLag, &c.failed} {
 			h.Reset()
+		}
+		if c.streams != nil {
+			c.streams.first.Reset()
+			c.streams.between.Reset()
 		}
 		c.onTime, c.closed = 0, 0
 	}

@@ -84,11 +84,11 @@ func (c *Counts) count(s *Sample) {
 	for i, n := range s.Counted {
 		c.Script[i%protocol.ScriptCounters] += uint64(n)
 	}
-	if s.Stream.Messages != 0 {
+	if s.Stream != nil {
 		c.Streams++
-		c.StreamMessages += uint64(s.Stream.Messages)
-		c.StreamFirstNs += uint64(max(s.Stream.FirstNs, 0))
-		c.StreamBetweenNs += uint64(max(s.Stream.BetweenNs, 0))
+		c.StreamMessages += 1 + s.Stream.Between.N
+		c.StreamFirstNs += uint64(s.Stream.FirstNs)
+		c.StreamBetweenNs += s.Stream.Between.SumNs
 	}
 	if s.Class == protocol.OK && s.Attempts <= 1 && s.Ordinary() {
 		return

@@ -5,13 +5,15 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"brunt/internal/protocol"
 )
 
 // The layout is that of HdrHistogram (hdrhistogram.org) with lowest discernible value 1, highest
 // trackable value 24 h in ns and 3 significant digits: values below 2048 have a bucket each, and
 // every further octave is cut into 1024 buckets of equal width.
 const (
-	octaveBits   = 10
+	octaveBits   = protocol.TimeBits - 1
 	octaveSize   = 1 << octaveBits
 	octaveMask   = octaveSize - 1
 	highestNs    = 24 * 3600 * 1_000_000_000
@@ -108,6 +110,19 @@ func (h *Histogram) RecordN(ns int64, n uint64) {
 	h.count += n
 	hi, lo := bits.Mul64(uint64(ns), n)
 	h.addSum(hi, lo)
+}
+
+// addTimes adds all of t.
+func (h *Histogram) addTimes(t *protocol.Times) {
+	if t.N == 0 {
+		return
+	}
+	for _, s := range t.Steps { // rounding down doesn't change the bucket: see protocol.TimeBits
+		h.addBucket(bucketOf(clamp(s.Ns)), s.N)
+	}
+	h.addRange(clamp(t.MinNs), clamp(t.MaxNs))
+	h.count += t.N
+	h.addSum(0, t.SumNs)
 }
 
 func (h *Histogram) grow(b uint32) *page {

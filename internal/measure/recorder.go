@@ -608,9 +608,9 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
 		o.Counts, o.Standstills = Counts{}, o.Standstills[:0]
-		for _, h := range [...]*Histogram{o.Response, o.WithoutGenerator, o.Service, o.Lag, o.FailedResponse} {
-			if h != nil {
-				h.Reset()
+		for _, h := range o.Times() {
+			if *h != nil {
+				(*h).Reset()
 			}
 		}
 	}
@@ -657,6 +657,10 @@ func (c *Collector) take(b *buffer) {
 		merge(&to.Lag, &from.otherLag)
 		iv.OwnLag.Merge(&from.ownLag.Histogram)
 		merge(&to.FailedResponse, &from.failed)
+		if s := from.streams; s != nil {
+			merge(&to.StreamFirst, &s.first)
+			merge(&to.StreamBetween, &s.between)
+		}
 		services := [...]*Histogram{&from.prompt.Histogram, &from.free.Histogram, &from.service}
 		for _, h := range services {
 			merge(&to.Service, h)

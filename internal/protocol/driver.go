@@ -212,29 +212,12 @@ type Reply struct {
 	// Statements is how many of the statements that the request consists of have succeeded, as far as the protocol
 	// tells. It is for SQL only.
 	Statements int
-	Parts      Parts  // where its time went, if the protocol has been told to measure that
-	Stream     Stream // times of the answer's messages, if it was a stream
-	Failure           // what went wrong; Class is OK if nothing did
+	Parts      Parts   // where its time went, if the protocol has been told to measure that
+	Stream     *Stream // times of the answer's messages, if it was a stream and had one
+	Failure            // what went wrong; Class is OK if nothing did
 	// Each, if not nil, is called with every row of the answer. The row is valid during the call only. Event loops
 	// don't call it. For records of key-value stores, the first column is the key. Reset keeps Each.
 	Each func(columns []string, row []gen.Value)
-}
-
-// Stream is when the messages of an answer arrived that is a stream.
-type Stream struct {
-	Messages  int64 // 0: it was no stream
-	FirstNs   int64 // from when the request was encoded to the first message
-	BetweenNs int64 // sum of the times from each message to the next
-}
-
-// Add adds a message that arrived ns after the request was encoded, or after the message before it.
-func (s *Stream) Add(ns int64, first bool) {
-	s.Messages++
-	if first {
-		s.FirstNs = ns
-	} else {
-		s.BetweenNs += ns
-	}
 }
 
 // Parts are the parts of the time of a request, in ns; 0 if unknown.

@@ -3,15 +3,15 @@ package protocol
 // Facts are what the answers of an operation say besides its result. They are all that a new counter of answers adds
 // to: the session collects them, and the recorder counts them.
 type Facts struct {
-	BytesIn     int64  // size of all answers
-	Status      int    // HTTP: status of the last answer that had one
-	Parts       Parts  // of the last answer
-	Stream      Stream // of the last answer that was a stream
-	Missing     bool   // a request found, changed or inserted nothing
-	Missed      Kind   // if Missing, the kind of the last request of that sort
-	BadHash     bool   // the hash of an answer was wrong
-	Misdirected bool   // a request went to a node that doesn't have its key
-	Unmapped    bool   // the node with the bucket of the operation's key wasn't known
+	BytesIn     int64   // size of all answers
+	Status      int     // HTTP: status of the last answer that had one
+	Parts       Parts   // of the last answer
+	Stream      *Stream // of the last answer that was a stream; nil if none was
+	Missing     bool    // a request found, changed or inserted nothing
+	Missed      Kind    // if Missing, the kind of the last request of that sort
+	BadHash     bool    // the hash of an answer was wrong
+	Misdirected bool    // a request went to a node that doesn't have its key
+	Unmapped    bool    // the node with the bucket of the operation's key wasn't known
 }
 
 // ScriptCounters is the greatest number of counters of an operation that is a script.
@@ -24,7 +24,7 @@ func (f *Facts) Absorb(r *Reply, kind Kind) {
 		f.Status = r.Status
 	}
 	f.Parts = r.Parts
-	if r.Stream.Messages != 0 {
+	if r.Stream != nil {
 		f.Stream = r.Stream
 	}
 	if r.Missing {

@@ -96,6 +96,7 @@ func (o *Operation) fill(p *measure.OperationAccount, loadNs int64, hdr *measure
 	o.WithoutGenerator = AnswersOf(measure.Answers{Times: p.WithoutGenerator, NoAnswer: p.NoAnswer()}, nil)
 	o.Service = LatencyOf(p.Service, hdr)
 	o.Lag, o.FailedResponse = LatencyOf(p.Lag, hdr), LatencyOf(p.FailedResponse, hdr)
+	o.StreamFirst, o.StreamBetween = LatencyOf(p.StreamFirst, hdr), LatencyOf(p.StreamBetween, hdr)
 }
 
 // FillSoFar copies the figures of an operation so far into o. Unlike Fill it leaves out whole distributions, which cost
@@ -105,6 +106,7 @@ func (o *Operation) FillSoFar(p *measure.OperationAccount, loadNs int64) {
 	o.RatePerS = PerSecond(o.OK, loadNs)
 	o.Response, o.ResponseOK = AnswersOf(p.Answers(), nil), LatencyOf(p.Response, nil)
 	o.Service = LatencyOf(p.Service, nil)
+	o.StreamFirst, o.StreamBetween = LatencyOf(p.StreamFirst, nil), LatencyOf(p.StreamBetween, nil)
 }
 
 // healthOf summarises the generator's state.

@@ -105,6 +105,17 @@ func record(iv *measure.Interval, s sample) {
 		o.FailedResponse.Record(s.response)
 		return
 	}
+	if s.operation == 0 { // its answers are streams
+		if o.StreamFirst == nil {
+			o.StreamFirst, o.StreamBetween = measure.NewHistogram(), measure.NewHistogram()
+		}
+		o.StreamFirst.Record(s.service / 2)
+		o.StreamBetween.Record(s.service / 4)
+		for _, c := range []*measure.Counts{&o.Counts, &a.Counts} {
+			c.Streams++
+			c.StreamMessages += 2
+		}
+	}
 	o.Response.Record(s.response)
 	o.WithoutGenerator.Record(s.response - s.lateBy/2)
 	o.Service.Record(s.service)

@@ -53,8 +53,16 @@ type operationLine struct {
 	Service          *histogramLine `json:"service,omitempty"`
 	Lag              *histogramLine `json:"lag,omitempty"`
 	FailedResponse   *histogramLine `json:"failed_response,omitempty"`
+	StreamFirst      *histogramLine `json:"stream_first,omitempty"`
+	StreamBetween    *histogramLine `json:"stream_between,omitempty"`
 
 	Still []measure.Standstill `json:"standstills,omitempty"` // of this operation alone
+}
+
+// times returns where the lines of the histograms of measure.OperationAccount.Times are, in the order of the text.
+func (l *operationLine) times() [measure.Distributions]**histogramLine {
+	return [...]**histogramLine{&l.Response, &l.WithoutGenerator, &l.Service, &l.Lag, &l.FailedResponse, &l.StreamFirst,
+		&l.StreamBetween}
 }
 
 type addressLine struct {
@@ -133,17 +141,19 @@ func (e *lineEncoder) lineOf(iv *measure.Interval) *intervalLine {
 }
 
 func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLine {
-	l := operationLine{
-		Operation: i, Counts: CountsOf(&o.Counts), Response: e.histogram(o.Response),
-		Service: e.histogram(o.Service), Lag: e.histogram(o.Lag), FailedResponse: e.histogram(o.FailedResponse),
-	}
+	l := operationLine{Operation: i, Counts: CountsOf(&o.Counts)}
 	if len(o.Standstills) > 0 {
 		l.Still = o.Standstills
 	}
 	// Both cover the same operations, and an operation's time without the generator is never less than its service
 	// time. So if their counts and sums are equal, the histograms are equal.
-	if u, s := o.WithoutGenerator, o.Service; u.Count() != s.Count() || u.Sum() != s.Sum() {
-		l.WithoutGenerator = e.histogram(o.WithoutGenerator)
+	u, s := o.WithoutGenerator, o.Service
+	equal := u.Count() == s.Count() && u.Sum() == s.Sum()
+	lines := l.times()
+	for k, h := range o.Times() {
+		if h != &o.WithoutGenerator || !equal {
+			*lines[k] = e.histogram(*h)
+		}
 	}
 	return l
 }
@@ -397,12 +407,9 @@ func (l *operationLine) decode(into []measure.OperationAccount, schema int, d *l
 		return err
 	}
 	o.Standstills = l.Still
-	for _, h := range []struct {
-		from *histogramLine
-		to   **measure.Histogram
-	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.WithoutGenerator, &o.WithoutGenerator}, {l.Lag, &o.Lag},
-		{l.FailedResponse, &o.FailedResponse}} {
-		if *h.to, err = d.decode(t, h.from); err != nil {
+	times := o.Times()
+	for k, from := range l.times() {
+		if *times[k], err = d.decode(t, *from); err != nil {
 			return err
 		}
 	}

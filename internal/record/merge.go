@@ -66,7 +66,8 @@ func (r *Run) DropDistributions() {
 }
 
 func (o *Operation) dropDistributions() {
-	for _, l := range []*Latency{&o.Response, &o.ResponseOK, &o.WithoutGenerator, &o.Service, &o.Lag, &o.FailedResponse} {
+	for _, l := range []*Latency{&o.Response, &o.ResponseOK, &o.WithoutGenerator, &o.Service, &o.Lag, &o.FailedResponse,
+		&o.StreamFirst, &o.StreamBetween} {
 		l.HDR, l.Within = "", nil
 	}
 }

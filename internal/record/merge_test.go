@@ -80,8 +80,8 @@ func TestMergeEqualsOneMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range []struct{ a, b *Latency }{{&one.Total.Response, &merged.Total.Response},
-		{&one.Total.Lag, &merged.Total.Lag}} {
-		if math.Abs(l.a.MeanNs-l.b.MeanNs) > 1e-9*l.a.MeanNs {
+		{&one.Total.Lag, &merged.Total.Lag}, {&one.Total.StreamFirst, &merged.Total.StreamFirst}} {
+		if l.a.Count == 0 || math.Abs(l.a.MeanNs-l.b.MeanNs) > 1e-9*l.a.MeanNs {
 			t.Errorf("mean %g, want %g", l.b.MeanNs, l.a.MeanNs)
 		}
 	}
@@ -109,7 +109,8 @@ func withoutMeans(r *Run) []Operation {
 		out = append(out, Operation{Name: g.Address, Counts: g.Counts, Service: g.Service})
 	}
 	for i := range out {
-		for _, l := range []*Latency{&out[i].Response, &out[i].Service, &out[i].Lag, &out[i].FailedResponse} {
+		for _, l := range []*Latency{&out[i].Response, &out[i].Service, &out[i].Lag, &out[i].FailedResponse,
+			&out[i].StreamFirst, &out[i].StreamBetween} {
 			l.MeanNs = 0
 		}
 	}

@@ -40,17 +40,17 @@ func (p *Packer) AppendBeginning(b []byte, iv *measure.Interval) []byte {
 
 // histograms calls f with the histograms of a line in the order of its text.
 func (l *intervalLine) histograms(f func(*histogramLine)) {
-	each := func(all ...*histogramLine) {
-		for _, h := range all {
-			if h != nil {
-				f(h)
-			}
+	each := func(h *histogramLine) {
+		if h != nil {
+			f(h)
 		}
 	}
-	each(l.OwnLag, l.Turnaround)
+	each(l.OwnLag)
+	each(l.Turnaround)
 	for i := range l.Operations {
-		o := &l.Operations[i]
-		each(o.Response, o.WithoutGenerator, o.Service, o.Lag, o.FailedResponse)
+		for _, h := range l.Operations[i].times() {
+			each(*h)
+		}
 	}
 	for i := range l.Addresses {
 		each(l.Addresses[i].Service)

@@ -284,6 +284,10 @@ type Operation struct {
 	Service          Latency  `json:"service,omitzero" merge:"sums"`
 	Lag              Latency  `json:"lag,omitzero" merge:"sums"`
 	FailedResponse   Latency  `json:"failed_response,omitzero" merge:"sums"`
+	// StreamFirst and StreamBetween are of answers that were streams of messages: from the send to the first message,
+	// and from each message to the next.
+	StreamFirst   Latency `json:"stream_first,omitzero" merge:"sums"`
+	StreamBetween Latency `json:"stream_between,omitzero" merge:"sums"`
 	// Standstill is that of this operation alone, while others may have succeeded; absent if there was none.
 	Standstill Standstill `json:"standstill,omitzero" merge:"sums"`
 }

@@ -1,32 +1,47 @@
 package report
 
 import (
+	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/units"
 )
 
-// streams is the table of answers that were streams of messages, if there were any: mean times to the first message,
+// streams is the table of answers that were streams of messages, if there were any: the times to the first message,
 // between messages, and to the end.
 func (t *writer) streams() cell.Table {
 	if t.run.Total.Streams == 0 {
 		return cell.Table{}
 	}
-	out := cell.Table{ID: "streams", Title: t.say("STREAMS"), Note: t.say("mean times"), Columns: heads(
+	out := cell.Table{ID: "streams", Title: t.say("STREAMS"), Columns: append(heads(
 		cell.Column{Head: t.say("operation"), Left: true}, cell.Column{Head: t.say("streams")},
-		cell.Column{Head: t.say("messages")}, cell.Column{Head: t.say("to the first")}, cell.Column{Head: t.say("between")},
-		cell.Column{Head: t.say("to the end")},
-	)}
+		cell.Column{Head: t.say("messages")}, cell.Column{Head: t.say("time"), Left: true},
+	), t.quantileColumns()...)}
 	for i := range t.run.Operations {
 		o := &t.run.Operations[i]
 		if o.Streams == 0 {
 			continue
 		}
-		between := cell.None()
-		if n := o.StreamMessages - o.Streams; n > 0 {
-			between = cell.Time(float64(o.StreamBetweenNs) / float64(n))
+		if o.StreamFirst.Count == 0 { // there are only means
+			out.Columns[4].Priority = 0
 		}
-		out.Add(cell.Text(units.Clean(o.Name)), cell.Count(o.Streams), cell.Count(o.StreamMessages),
-			cell.Time(float64(o.StreamFirstNs)/float64(o.Streams)), between, cell.Time(o.Service.MeanNs))
+		between := o.StreamMessages - o.Streams
+		out.Add(append([]cell.Cell{cell.Text(units.Clean(o.Name)), cell.Count(o.Streams), cell.Count(o.StreamMessages),
+			cell.Text(t.say("to the first"))}, streamTimes(&o.StreamFirst, o.Streams, o.StreamFirstNs)...)...)
+		if between > 0 {
+			out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("between"))),
+				streamTimes(&o.StreamBetween, between, o.StreamBetweenNs)...)...)
+		}
+		out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("to the end")).Marked(cell.Dim)),
+			quantiles(&o.Service, cell.Dim)...)...)
+	}
+	return out
+}
+
+// streamTimes returns the cells of a distribution of n times. Of a record without it, they are the mean only.
+func streamTimes(l *record.Latency, n, sumNs uint64) []cell.Cell {
+	out := quantiles(l, cell.Plain)
+	if l.Count == 0 {
+		out[0] = cell.Time(float64(sumNs) / float64(n))
 	}
 	return out
 }

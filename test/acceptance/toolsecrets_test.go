@@ -137,6 +137,14 @@ scenarios: [{name: all, requests: [one]}]
         startup: {type: once, times: 2}
 `), "-o", "core.artifacts_base_dir=" + t.TempDir()},
 			again: map[string]string{"": planted, "AUTHORIZATION": bearer, "COOKIE": `a=\"` + planted + `\"`}},
+		"tank Pandora calls": {args: []string{"tank", "-c", tank("calls.yaml", "pandora", `
+  config_content:
+    pools:
+      - gun: {type: grpc, target: "`+rpc+`", reflect_metadata: {Authorization: Bearer SECRET}}
+        ammo: {type: grpc/json, file: `+file("calls.json", `{"tag": "a", "call": "brunt.test.Echo.Say", "metadata": {"x-token": "SECRET"}, "payload": {"text": "x"}}`)+`}
+        rps: {type: once, times: 3}
+        startup: {type: once, times: 1}
+`), "-o", "core.artifacts_base_dir=" + t.TempDir()}},
 		"wrk": {args: []string{"wrk", "-d", "1s", "-t", "1", "-c", "1", "-H", "Authorization: " + bearer,
 			"http://" + host + "/i?token=" + planted}, again: map[string]string{"AUTHORIZATION": bearer, "": planted}},
 		"wrk with a script": {args: []string{"wrk", "-d", "1s", "-t", "1", "-c", "1", "-s", lua, "-H", "X-Token: " + planted,
@@ -162,10 +170,13 @@ scenarios: [{name: all, requests: [one]}]
 			"-J", "db.password=" + planted, "-Ghost.token=" + planted},
 			again: map[string]string{"": planted, "BRUNT_PASSWORD1": bearer}},
 		"grpc": {args: []string{"grpc", rpc, "brunt.test.Echo/Say", "--proto", proto, "-d",
-			`{"text":"x","tags":{"password":"` + planted + `"}}`, "-H", "authorization: " + bearer, "--requests", "5"}},
+			`{"text":"x","tags":{"password":"` + planted + `"}}`, "-H", "authorization: " + bearer, "--reflect-metadata",
+			"authorization: " + bearer, "--requests", "5"}},
+		"jmeter through a proxy": {args: []string{"jmeter", "-n", "-t", file("proxied.jmx", jmxWithSecrets), "-Jpassword=x",
+			"-H", "127.0.0.1", "-P", "1", "-u", "me", "-a", planted}},
 		"ghz": {args: []string{"ghz", "--insecure", "--proto", proto, "--call", "brunt.test.Echo/Say", "-n", "5", "-c", "1",
 			"-d", `{"text":"{{.RequestNumber}}","tags":{"password":"` + planted + `"}}`, "-m",
-			`{"authorization":"` + bearer + `"}`, rpc}},
+			`{"authorization":"` + bearer + `"}`, "--reflect-metadata", `{"authorization":"` + bearer + `"}`, rpc}},
 		"ghz with a config": {args: []string{"ghz", "--config", file("ghz.json", `{"insecure": true, "proto": "`+proto+
 			`", "call": "brunt.test.Echo/Say", "total": 5, "concurrency": 1, "data": {"tags": {"token": "SECRET"}},
 			"metadata": {"authorization": "Bearer SECRET"}, "host": "`+rpc+`"}`)}},

@@ -42,7 +42,7 @@ func groups() []group {
 		postgresClosed(), postgresYCSB(), postgresOpen(),
 		redisGet(1), redisGet(16), redisYCSB(),
 		tarantoolVerb("call"), tarantoolVerb("select"), k6Tarantool(),
-		httpClosed(), asWrk(), httpOpen(10_000), httpOpen(20_000),
+		httpClosed(), asWrk(), asAB(), httpOpen(10_000), httpOpen(20_000),
 		echoLag(10_000), echoLag(50_000),
 		startGroup(),
 	}

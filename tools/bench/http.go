@@ -66,6 +66,43 @@ func asWrk() group {
 	}
 }
 
+// asAB compares brunt as ab with ab.
+func asAB() group {
+	return group{
+		name:  "as-ab",
+		goals: []goal{{work: "HTTP, 612-byte file, 50 sessions, closed", ours: "brunt as ab", peer: "ab -k"}},
+		open: func(s *stand) ([]client, error) {
+			_, address, err := s.nginx()
+			if err != nil {
+				return nil, err
+			}
+			url := "http://" + address + "/"
+			ab, err := needed("ab", "apache2-utils")
+			return []client{
+				{name: "ab -k", turn: func(d time.Duration) (sample, error) { return s.ab(ab, nil, url, d) }},
+				{name: "brunt as ab", turn: func(d time.Duration) (sample, error) {
+					return s.ab(s.brunt.program, []string{"as", "ab", "--no-record"}, url, d)
+				}},
+			}, err
+		},
+	}
+}
+
+// mostOfAB is a number of requests that no turn reaches: ab takes memory for each.
+const mostOfAB = 2_000_000
+
+func (s *stand) ab(program string, before []string, url string, d time.Duration) (sample, error) {
+	args := append(before, "-k", "-c", strconv.Itoa(httpSessions), "-t", strconv.Itoa(int(d.Seconds())), "-n",
+		strconv.Itoa(mostOfAB), url)
+	return s.turn(nil, program, args, func(out string, p *sample) error {
+		p.Requests = find(`Complete requests:\s+(\d+)`, out)
+		if failed := find(`Failed requests:\s+(\d+)`, out); failed > 0 {
+			return fmt.Errorf("%d requests failed: %s", failed, tail(out))
+		}
+		return nil
+	})
+}
+
 func (s *stand) wrkClient(wrk, url string) client {
 	return client{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }}
 }

@@ -11,6 +11,7 @@ import (
 type Flags struct {
 	Properties  bool   // -p takes name=value, as in YCSB, and not a password
 	Credentials string // the letters of those that take user:password or a cookie, where what follows is secret
+	Whole       string // the letters of those whose value is secret
 	Plain       string // the letters of those that never take a secret, whatever they are to other tools
 }
 
@@ -61,6 +62,8 @@ func flagValue(tool Flags, flag, value string) string {
 	case strings.HasSuffix(flag, "password"): // --mysql-password and pgsql_password are sysbench's
 		return Hidden
 	case len(flag) > 1 && strings.Contains("JGD", flag[:1]) && Name(flag[1:]): // -Jpassword=x is JMeter's
+		return Hidden
+	case len(flag) == 1 && strings.Contains(tool.Whole, flag):
 		return Hidden
 	case len(flag) == 1 && strings.Contains(tool.Credentials, flag):
 		if at := strings.IndexAny(value, ":="); at >= 0 {

@@ -149,6 +149,8 @@ func TestArgs(t *testing.T) {
 		{false, "brunt run x -a auth-service:5432", "brunt run x -a auth-service:5432"},
 		{false, `ghz -m {"authorization":"s3cret"} --data {"password":"s3cret","x":1}`,
 			`ghz -m {"authorization":"***"} --data {"password":"***","x":1}`},
+		{false, "brunt jmeter -n -t x.jmx -H proxy -P 3128 -u me -a s3cret:s3cret", "brunt jmeter -n -t x.jmx -H proxy -P 3128 -u me -a ***"},
+		{false, "brunt jmeter -n -t x.jmx -as3cret --password s3cret", "brunt jmeter -n -t x.jmx -a*** --password ***"},
 		{false, "brunt cassandra-stress write -mode user=u password=s3cret", "brunt cassandra-stress write -mode user=u password=***"},
 		{false, "brunt tank -o phantom.headers=[X-Token:s3cret]", "brunt tank -o phantom.headers=[X-Token:***]"},
 		{true, "go-ycsb run pg -p pg.password=s3cret", "go-ycsb run pg -p pg.password=***"},
@@ -162,6 +164,9 @@ func TestArgs(t *testing.T) {
 			if slices.Contains(strings.Fields(c.in), name) {
 				tool.Credentials = letters
 			}
+		}
+		if slices.Contains(strings.Fields(c.in), "jmeter") {
+			tool.Whole = "a"
 		}
 		if slices.Contains(strings.Fields(c.in), "pgbench") {
 			tool.Plain = "p"

@@ -20,6 +20,13 @@ func TestParse(t *testing.T) {
 		o.Limit != 9*time.Second || o.target.String() != "http://127.0.0.1:81/a?b" {
 		t.Errorf("%+v %v", o, err)
 	}
+	o, err = Parse(strings.Fields("-E client.pem https://127.0.0.1:81/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := o.Plan(); err != nil || p.Target.TLS.CertFile != "client.pem" || p.Target.TLS.KeyFile != "client.pem" {
+		t.Errorf("%+v %v", p, err)
+	}
 	for line, want := range map[string]string{
 		"":                      "ab: wrong number of arguments",
 		"-n 0 http://a/":        "Invalid number of requests",
@@ -56,6 +63,9 @@ func received(t *testing.T, ab string, args ...string) string {
 		n, _ := c.Read(buf)
 		got <- string(buf[:n])
 	}()
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "127.0.0.1:80", l.Addr().String())
+	}
 	_ = exec.Command(ab, append(args, "http://"+l.Addr().String()+"/x?y")...).Run()
 	return strings.ReplaceAll(<-got, l.Addr().String(), "127.0.0.1:80")
 }
@@ -67,7 +77,7 @@ func TestRequestsAreThoseOfAB(t *testing.T) {
 		t.Fatal("ab isn't installed: apt-get install -y --no-install-recommends apache2-utils")
 	}
 	for _, line := range []string{"-n 1", "-n 1 -k -C a=b -A u:p -H X:1", "-n 1 -i", "-n 1 -m DELETE",
-		"-n 1 -H Host:other -H User-Agent:me"} {
+		"-n 1 -H Host:other -H User-Agent:me", "-n 1 -X 127.0.0.1:80 -P u:p"} {
 		o, err := Parse(append(strings.Fields(line), "http://127.0.0.1:80/x?y"))
 		if err != nil {
 			t.Fatal(err)

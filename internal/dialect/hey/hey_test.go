@@ -12,7 +12,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	line := "-n 21 -c 4 -q 2.5 -m post -d x -H X:1 -A text/plain -a u:pw -U me http://127.0.0.1:81/a"
+	line := "-n 21 -c 4 -q 2.5 -m post -d x -H X:1 -A text/plain -a u:pw -U me -x http://p:3128 http://127.0.0.1:81/a"
 	o, err := Parse(strings.Fields(line))
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,8 @@ func TestParse(t *testing.T) {
 	w := p.Operations[0].Steps[0].Request.Web
 	want := [][2]string{{"Content-Type", "text/html"}, {"X", "1"}, {"Accept", "text/plain"},
 		{"User-Agent", "me hey/0.0.1"}}
-	if len(w.Header) != len(want) || w.Method != "POST" || string(w.Body) != "x" || p.Target.User != "u" {
+	if len(w.Header) != len(want) || w.Method != "POST" || string(w.Body) != "x" || p.Target.User != "u" ||
+		p.Target.Way.Via != "http://p:3128" {
 		t.Errorf("%+v", w)
 	}
 	for i := range want {

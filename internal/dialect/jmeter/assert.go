@@ -3,9 +3,12 @@ package jmeter
 import (
 	"crypto/md5"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/jmespath/go-jmespath"
 )
@@ -19,8 +22,10 @@ func (c *compiler) assertion(e *Element) any {
 		return &durationAssertion{e, c.text(e, "DurationAssertion.duration")}
 	case "SizeAssertion":
 		return c.sizeAssertion(e)
-	case "JSONPathAssertion", "JMESPathAssertion":
+	case "JSONPathAssertion":
 		return c.jsonAssertion(e)
+	case "JMESPathAssertion":
+		return c.jmesAssertion(e)
 	case "XPathAssertion", "XPath2Assertion":
 		return c.xpathAssertion(e)
 	case "XMLAssertion":
@@ -282,34 +287,27 @@ func (a *sizeAssertion) check(t *thread, r *result) assertResult {
 
 func grouped(n int64) string { return javaNumber("#,##0", n) }
 
-// jsonAssertion is a JSON Assertion, or a JMESPath Assertion.
+// jsonAssertion is a JSON Assertion.
 type jsonAssertion struct {
 	element                             *Element
 	path, expected                      text
 	validate, expectNull, invert, regex bool
-	jmes                                bool
+}
+
+func (c *compiler) expectation(e *Element, path string) jsonAssertion {
+	return jsonAssertion{element: e, path: c.text(e, path), expected: c.text(e, "EXPECTED_VALUE"),
+		validate: e.flag("JSONVALIDATION"), expectNull: e.flag("EXPECT_NULL"), invert: e.flag("INVERT"),
+		regex: e.flag("ISREGEX")}
 }
 
 func (c *compiler) jsonAssertion(e *Element) any {
-	a := &jsonAssertion{element: e, path: c.text(e, "JSON_PATH"), expected: c.text(e, "EXPECTED_VALUE"),
-		validate: e.flag("JSONVALIDATION"), expectNull: e.flag("EXPECT_NULL"), invert: e.flag("INVERT"),
-		regex: e.flag("ISREGEX"),
-		jmes:  e.Class == "JMESPathAssertion"}
-	if a.jmes {
-		a.path = c.text(e, "JMES_PATH")
-	}
+	a := c.expectation(e, "JSON_PATH")
 	if a.path.fixed() {
-		var err error
-		if a.jmes {
-			_, err = jmespath.Compile(a.path.raw)
-		} else {
-			_, err = parseJSONPath(a.path.raw)
-		}
-		if err != nil {
+		if _, err := parseJSONPath(a.path.raw); err != nil {
 			c.fault(e, "%v", err)
 		}
 	}
-	return a
+	return &a
 }
 
 func (a *jsonAssertion) check(t *thread, r *result) assertResult {
@@ -327,15 +325,7 @@ func (a *jsonAssertion) check(t *thread, r *result) assertResult {
 // problem says why the answer isn't as expected; "" if it is.
 func (a *jsonAssertion) problem(t *thread, input string) string {
 	path := a.path.eval(t)
-	var values []string
-	null := false
-	var err error
-	if a.jmes {
-		values, err = evalJMESPath(path, input)
-		null = len(values) == 0
-	} else {
-		values, null, err = pathValues(path, input)
-	}
+	values, null, err := pathValues(path, input)
 	if err != nil {
 		return err.Error()
 	}
@@ -399,15 +389,114 @@ func pathValues(path, input string) (out []string, null bool, err error) {
 	return out, null, nil
 }
 
-// xpathAssertion is an XPath Assertion.
+// jmesAssertion is a JMESPath Assertion.
+type jmesAssertion struct{ jsonAssertion }
+
+func (c *compiler) jmesAssertion(e *Element) any {
+	a := &jmesAssertion{c.expectation(e, "JMES_PATH")}
+	if a.path.fixed() {
+		if _, err := jmespath.Compile(a.path.raw); err != nil {
+			c.fault(e, "%v", err)
+		}
+	}
+	return a
+}
+
+func (a *jmesAssertion) check(t *thread, r *result) assertResult {
+	v := assertResult{name: a.element.Name}
+	if len(r.body) == 0 {
+		v.failed, v.message = true, "Response was null"
+		return v
+	}
+	ok, err := a.holds(t, r.text())
+	switch {
+	case err != nil && !a.invert:
+		v.failed, v.message = true, err.Error()
+	case err == nil && ok == a.invert:
+		v.failed, v.message = true, a.explain(t)
+	}
+	return v
+}
+
+// holds reports whether the value that the path leads to is as expected.
+func (a *jmesAssertion) holds(t *thread, input string) (ok bool, err error) {
+	var doc any
+	if err := json.Unmarshal([]byte(input), &doc); err != nil {
+		return false, fmt.Errorf("the answer isn't JSON: %w", err)
+	}
+	found, err := jmespath.Search(a.path.eval(t), doc)
+	if err != nil {
+		return false, err
+	}
+	if !a.validate || a.expectNull {
+		return (found == nil) == (a.validate && a.expectNull), nil
+	}
+	shown, expected := jsonText(found), a.expected.eval(t)
+	if a.regex {
+		re, err := t.program.regex(expected)
+		return err == nil && re.matches(shown, true), err
+	}
+	if shown == expected {
+		return true, nil
+	}
+	var value any
+	if err := json.Unmarshal([]byte(expected), &value); err != nil {
+		if word := lettersOf(expected); word != "" {
+			return false, parserError(fmt.Sprintf("Unrecognized token '%s': was expecting (JSON String, Number, Array, Object or "+
+				"token 'null', 'true' or 'false')\n at [Source: (String)\"%s\"; line: 1, column: %d]", word, expected, len(word)+1))
+		}
+		return false, err
+	}
+	return reflect.DeepEqual(found, value), nil
+}
+
+// parserError is an error in the words of JMeter's parser of JSON.
+type parserError string
+
+func (e parserError) Error() string { return string(e) }
+
+// lettersOf returns the word that a text begins with.
+func lettersOf(s string) string {
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '$'
+	})
+	if end < 0 {
+		end = len(s)
+	}
+	if end == 0 || unicode.IsDigit(rune(s[0])) {
+		return ""
+	}
+	return s[:end]
+}
+
+// explain returns JMeter's message.
+func (a *jmesAssertion) explain(t *thread) string {
+	not := ""
+	if a.invert {
+		not = " not"
+	}
+	switch {
+	case !a.validate:
+		return "JMESPATH " + a.path.eval(t) + " expected" + not + " to exist"
+	case a.expectNull:
+		return "Value expected" + not + " to be null"
+	case a.regex:
+		return "Value expected" + not + " to match " + a.expected.eval(t)
+	}
+	return "Value expected" + not + " to be equal to " + a.expected.eval(t)
+}
+
+// xpathAssertion is an XPath Assertion, or an XPath2 Assertion.
 type xpathAssertion struct {
 	element          *Element
 	query            text
 	negate, tolerant bool
+	second           bool // XPath2
 }
 
 func (c *compiler) xpathAssertion(e *Element) any {
-	a := &xpathAssertion{e, c.text(e, "XPath.xpath"), e.flag("XPath.negate"), e.flag("XPath.tolerant")}
+	a := &xpathAssertion{e, c.text(e, "XPath.xpath"), e.flag("XPath.negate"), e.flag("XPath.tolerant"),
+		e.Class == "XPath2Assertion"}
 	if a.query.fixed() {
 		if err := checkXPath(a.query.raw); err != nil {
 			c.fault(e, "%v", err)
@@ -425,12 +514,16 @@ func (a *xpathAssertion) check(t *thread, r *result) assertResult {
 		return v
 	}
 	ok := len(found) > 0 && found[0] != "false"
-	if ok == a.negate {
-		v.failed = true
+	v.failed = ok == a.negate
+	switch {
+	case a.second && a.negate: // XPath2 has its message even if it holds
+		v.message = "Nodes Matched for " + query
+	case a.second:
+		v.message = "No Nodes Matched for " + query
+	case v.failed && a.negate:
+		v.message = "Specified XPath was found... Turn off negate if this is not desired"
+	case v.failed:
 		v.message = "No Nodes Matched " + query
-		if a.negate {
-			v.message = "Specified XPath was found... Turn off negate if this is not desired"
-		}
 	}
 	return v
 }
@@ -440,8 +533,12 @@ type xmlAssertion struct{ element *Element }
 
 func (a xmlAssertion) check(_ *thread, r *result) assertResult {
 	v := assertResult{name: a.element.Name}
-	if _, err := parseTree(r.text(), false); err != nil {
+	input := r.text()
+	if _, err := parseTree(input, false); err != nil {
 		v.failed, v.message = true, err.Error()
+		if !strings.HasPrefix(strings.TrimSpace(input), "<") {
+			v.message = "Content is not allowed in prolog."
+		}
 	}
 	return v
 }

@@ -47,7 +47,7 @@ func Tool() dialect.Tool {
 			}
 			return ""
 		},
-		Commands:  []dialect.Command{{Name: "jmeter", New: newCommand, Letters: secret.Flags{Plain: "p"}}},
+		Commands:  []dialect.Command{{Name: "jmeter", New: newCommand, Letters: secret.Flags{Plain: "p", Whole: "a"}}},
 		Results:   []judged.Format{Results()},
 		Languages: []script.Language{Language{}},
 		File: func(name string, _ []byte) []string {
@@ -183,6 +183,9 @@ func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, err
 	}
 	if e.scaledBy.property != "" {
 		out.Scripts.ScaledBy, out.Scripts.RatePerS = propertyOption+e.scaledBy.property, e.scaledBy.ratePerS
+	}
+	if p.web() {
+		out.Target.Way.Via = e.o.Proxy
 	}
 	if err := own.Apply(out); err != nil {
 		return nil, err

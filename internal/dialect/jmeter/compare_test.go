@@ -241,7 +241,7 @@ func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 }
 
 // TestPlansAreJMeters runs all plans and compares the requests and the results with those of JMeter 5.6.3, which
-// go test -run PlansAreJMeters -update ./internal/dialect/jmeter makes.
+// go test ./internal/dialect/jmeter -run PlansAreJMeters -update makes.
 func TestPlansAreJMeters(t *testing.T) {
 	s := newSite(t)
 	path := plans(t)
@@ -288,6 +288,41 @@ func differ(t *testing.T, got, want string) {
 	for _, line := range g {
 		if !slices.Contains(w, line) {
 			t.Errorf("extra   %s", line)
+		}
+	}
+}
+
+// untried are elements of no effect on the requests, or of none without a window.
+var untried = []string{"BackendListener", "MailerResultCollector", "ResultSaver", "Summariser"}
+
+// TestElementsAreTried: each element and each function that is translated is in a plan that JMeter itself has run, and
+// the functions are in the documentation.
+func TestElementsAreTried(t *testing.T) {
+	files, _ := filepath.Glob("testdata/plans/*.jmx")
+	var all strings.Builder
+	for _, f := range append(files, "testdata/jdbc.jmx") {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(b)
+	}
+	page, err := os.ReadFile("../../../docs/jmeter.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	elements := append(slices.Collect(maps.Keys(controllers)), slices.Collect(maps.Keys(classes))...)
+	for _, class := range elements {
+		if !strings.Contains(all.String(), "<"+class+" ") && !slices.Contains(untried, class) {
+			t.Errorf("no plan has a %s", class)
+		}
+	}
+	for name := range functions() {
+		if !regexp.MustCompile(`\$\{` + name + `\b`).MatchString(all.String()) {
+			t.Errorf("no plan calls %s", name)
+		}
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/jmeter.md doesn't name %s", name)
 		}
 	}
 }

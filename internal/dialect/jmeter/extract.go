@@ -46,11 +46,21 @@ func (c *compiler) after(e *Element) any {
 			return scriptAfter{s}
 		}
 	case "DebugPostProcessor":
-		c.note("%s: not shown", e)
+		return debugAfter{e}
 	case "ResultAction":
 		return &resultAction{action: strings.TrimSpace(e.text("OnError.action"))}
 	}
 	return nil
+}
+
+// debugAfter is Debug PostProcessor: what it shows is a part of the sample.
+type debugAfter struct{ element *Element }
+
+func (d debugAfter) process(t *thread, r *result) {
+	part := t.shown(d.element)
+	part.label = r.label + "-" + strconv.Itoa(len(r.parts))
+	r.parts = append(r.parts, part)
+	r.bytes += part.bytes
 }
 
 // resultAction is Result Status Action Handler.

@@ -284,14 +284,16 @@ func TestPoisson(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for line, want := range map[string]string{
 		"-n -t a.jmx -l b.jtl -Ja=1 -J b=2 -Gc=3": "",
-		"-t a.jmx":               "add -n",
-		"-n":                     "name a test plan",
-		"-n -t a.jmx -e":         "brunt report --html",
-		"-n -t a.jmx -r":         "--workers",
-		"-n -t a.jmx -H proxy":   "proxies",
-		"-n -t":                  "needs a value",
-		"-n -t a.jmx --logfil x": "did you mean --logfile?",
-		"a.jmx":                  "given by -t",
+		"-t a.jmx":                       "add -n",
+		"-n":                             "name a test plan",
+		"-n -t a.jmx -e":                 "brunt report --html",
+		"-n -t a.jmx -r":                 "--workers",
+		"-n -t a.jmx -H proxy":           "both -H HOST and -P PORT",
+		"-n -t a.jmx -N local":           "all requests go through the proxy",
+		"-n -t a.jmx -H p -P 1 -E https": "reached over http",
+		"-n -t":                          "needs a value",
+		"-n -t a.jmx --logfil x":         "did you mean --logfile?",
+		"a.jmx":                          "given by -t",
 	} {
 		o, err := ParseOptions(strings.Fields(line))
 		switch {

@@ -152,7 +152,7 @@ type result struct {
 	thread               string
 	kind                 string // text, bin or ""
 	success              bool
-	failure              string         // of the first assertion that failed
+	failure              string         // of the first assertion that has a message, even if it holds
 	lost                 protocol.Class // why a request had no answer
 	start, end           time.Time
 	idle                 time.Duration

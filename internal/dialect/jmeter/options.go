@@ -3,6 +3,8 @@ package jmeter
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +23,7 @@ type Options struct {
 	Force     bool // -f
 	Help      bool
 	Version   bool
+	Proxy     string // URL of the HTTP proxy through which requests go: -H, -P, -u, -a; "": none
 	propFiles []string
 }
 
@@ -44,12 +47,9 @@ var options = []option{
 	{"R", "remotestart", 1, "brunt has workers instead of JMeter's servers: --workers N"},
 	{"s", "server", 0, "brunt has workers instead of JMeter's servers: --workers N"},
 	{"X", "remoteexit", 0, "brunt has workers instead of JMeter's servers: --workers N"},
-	{"H", "proxyHost", 1, "HTTP proxies aren't available for test plans"},
-	{"P", "proxyPort", 1, "HTTP proxies aren't available for test plans"},
-	{"E", "proxyScheme", 1, "HTTP proxies aren't available for test plans"},
-	{"N", "nonProxyHosts", 1, "HTTP proxies aren't available for test plans"},
-	{"u", "username", 1, "HTTP proxies aren't available for test plans"},
-	{"a", "password", 1, "HTTP proxies aren't available for test plans"},
+	{"H", "proxyHost", 1, ""}, {"P", "proxyPort", 1, ""}, {"E", "proxyScheme", 1, ""}, {"u", "username", 1, ""},
+	{"a", "password", 1, ""},
+	{"N", "nonProxyHosts", 1, "all requests go through the proxy"},
 }
 
 // ParseOptions parses a command line without the program's name.
@@ -164,6 +164,9 @@ func (o *Options) check(given [][2]string) error {
 		}
 		parseProperties(string(b), o.Props)
 	}
+	if err := o.proxy(given); err != nil {
+		return err
+	}
 	for _, g := range given {
 		if g[0] != "J" && g[0] != "G" && g[0] != "D" {
 			continue
@@ -179,6 +182,32 @@ func (o *Options) check(given [][2]string) error {
 		}
 		o.Props[strings.TrimSpace(name)] = value
 	}
+	return nil
+}
+
+// proxyScheme is how proxies are reached.
+const proxyScheme = "http"
+
+// proxy reads the options of the HTTP proxy.
+func (o *Options) proxy(given [][2]string) error {
+	last := map[string]string{}
+	for _, g := range given {
+		last[g[0]] = g[1]
+	}
+	host, port := last["H"], last["P"]
+	switch {
+	case host == "" && port == "" && last["u"] == "":
+		return nil
+	case host == "" || port == "":
+		return errors.New("name the proxy by both -H HOST and -P PORT")
+	case last["E"] != "" && last["E"] != proxyScheme:
+		return fmt.Errorf("-E %s: proxies are reached over http", last["E"])
+	}
+	u := url.URL{Scheme: proxyScheme, Host: net.JoinHostPort(host, port)}
+	if user := last["u"]; user != "" {
+		u.User = url.UserPassword(user, last["a"])
+	}
+	o.Proxy = u.String()
 	return nil
 }
 

@@ -320,20 +320,24 @@ func (t *thread) runScript(s *sampler) {
 	t.finish(r)
 }
 
-// debug makes the sample of a Debug Sampler: the variables, and properties if they are asked for.
-func (t *thread) debug(s *sampler) {
+// debug makes the sample of a Debug Sampler.
+func (t *thread) debug(s *sampler) { t.finish(t.shown(s.debug)) }
+
+// shown returns a sample whose body is what a Debug Sampler or PostProcessor shows: the variables, and properties if
+// they are asked for.
+func (t *thread) shown(e *Element) *result {
 	now := t.program.now()
 	r := &result{label: t.label, code: "200", message: "OK", success: true, kind: "text", start: now, end: now,
 		url: "null"}
 	var b strings.Builder
-	if s.debug.flag("displayJMeterVariables") {
+	if e.flag("displayJMeterVariables") {
 		b.WriteString("JMeterVariables:\n")
 		for _, k := range sortedNames(t.vars) {
 			b.WriteString(k + "=" + t.vars[k] + "\n")
 		}
 		b.WriteString("\n")
 	}
-	if s.debug.flag("displayJMeterProperties") {
+	if e.flag("displayJMeterProperties") {
 		t.program.mu.Lock()
 		b.WriteString("JMeterProperties:\n")
 		for _, k := range sortedNames(t.program.props) {
@@ -343,7 +347,7 @@ func (t *thread) debug(s *sampler) {
 	}
 	r.body, r.unpacked = []byte(b.String()), true
 	r.bytes = int64(len(r.body))
-	t.finish(r)
+	return r
 }
 
 // finish runs what follows a sample: extractors, assertions, listeners, and what an error leads to.
@@ -358,7 +362,7 @@ func (t *thread) finish(r *result) {
 		if v.failed {
 			r.success = false
 		}
-		if v.failed && r.failure == "" {
+		if r.failure == "" {
 			r.failure = v.message
 		}
 		r.asserts = append(r.asserts, v)

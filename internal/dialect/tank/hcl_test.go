@@ -73,6 +73,47 @@ scenarios:
   - {name: s, weight: 2, min_waiting_time: 500, requests: ["login(1, 100)", "order(2)"]}
 `
 
+// inJSON is written as programs write JSON: with tabs, and escapes of all that isn't ASCII.
+const inJSON = `{
+	"variable_sources": [{"type": "variables", "name": "v", "variables": {"user": "m\u00e9 \ud83d\ude00", "age": "7"}}],
+	"requests": [
+		{
+			"name": "login", "method": "POST", "uri": "\/login", "headers": {"Accept": "a/b"},
+			"body": "{\"user\": \"{{.source.v.user}}\"}\n",
+			"templater": {"type": "html"},
+			"preprocessor": {"mapping": {"u": "source.v[next].user"}},
+			"postprocessors": [
+				{"type": "var/jsonpath", "mapping": {"token": "$.token"}},
+				{"type": "assert/response", "body": ["token"], "status_code": 200, "size": {"val": 4, "op": ">"}}
+			]
+		},
+		{"name": "order", "method": "GET", "uri": "/order",
+			"headers": {"Accept": "a/b", "Token": "{{.request.login.postprocessor.token}}"}}
+	],
+	"scenarios": [{"name": "s", "weight": 2, "min_waiting_time": 500, "requests": ["login(1, 100)", "order(2)"]}]
+}
+`
+
+// Scenarios in JSON are those in YAML.
+func TestScenariosInJSON(t *testing.T) {
+	read := func(text string) *playbook {
+		root, err := parseYAML([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &reader{file: "s"}
+		p, err := r.playbook(root, ".", 0)
+		if err != nil || len(r.faults) > 0 {
+			t.Fatal(err, r.faults)
+		}
+		return p
+	}
+	got, want := read(inJSON), read(strings.ReplaceAll(inYAML, "user: me", "user: mé 😀"))
+	if len(got.scenarios) != 1 || asJSON(got.scenarios) != asJSON(want.scenarios) || got.sources != want.sources {
+		t.Errorf("JSON\n%s%s\nYAML\n%s%s", asJSON(got.scenarios), got.sources, asJSON(want.scenarios), want.sources)
+	}
+}
+
 func TestScenariosInHCL(t *testing.T) {
 	fromHCL, fromYAML := &reader{file: "s.hcl"}, &reader{file: "s.yaml"}
 	root, err := parseYAML([]byte(inYAML))

@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"brunt/internal/base/jsontext"
 	"brunt/internal/base/suggest"
 )
 
@@ -273,7 +274,7 @@ func value(n *yaml.Node, depth int) any {
 // parseYAML returns the root of a YAML document.
 func parseYAML(text []byte) (*yaml.Node, error) {
 	var n yaml.Node
-	if err := yaml.Unmarshal(text, &n); err != nil {
+	if err := yaml.Unmarshal(jsontext.ForYAML(text), &n); err != nil {
 		return nil, fmt.Errorf("isn't YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	if n.Kind != yaml.DocumentNode || len(n.Content) != 1 {

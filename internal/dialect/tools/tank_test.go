@@ -229,16 +229,18 @@ autostop: {autostop: ["http(5xx, 60%, 1s)", "http(5xx, 90%, 1s, _good)", "http(5
 	}
 }
 
-// echo starts a server of gRPC. kinds returns the values of the metadata "kind" that it has received.
+// echo starts a server of gRPC that describes its methods to those who send the metadata "token" with the value "x".
+// kinds returns the values of the metadata "kind" that it has received.
 func echo(t *testing.T) (address string, kinds func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var all []string
-	server := grpcserver.Start(t, grpcserver.Reflection("v1"), grpcserver.Seen(func(md metadata.MD) {
+	seen := grpcserver.Seen(func(md metadata.MD) {
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, md.Get("kind")...)
-	}))
+	})
+	server := grpcserver.Start(t, grpcserver.Reflection("v1"), grpcserver.Guarded("token", "x"), seen)
 	return server.Addr, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -246,7 +248,7 @@ func echo(t *testing.T) (address string, kinds func() []string) {
 	}
 }
 
-// Calls of gRPC have their statuses as those of HTTP, and no error numbers.
+// Calls of gRPC have their statuses as those of HTTP, and no error numbers. Metadata for reflection goes nowhere else.
 func TestTankSendsCalls(t *testing.T) {
 	address, kinds := echo(t)
 	list := shell.List(t, `{"tag": "say", "call": "brunt.test.Echo.Say", "metadata": {"Kind": "a"}, "payload": {"text": "a$"}}`,
@@ -258,7 +260,7 @@ pandora:
   enabled: true
   config_content:
     pools:
-      - gun: {type: grpc, target: "`+address+`", timeout: 5s}
+      - gun: {type: grpc, target: "`+address+`", timeout: 5s, reflect_metadata: {Token: x}}
         ammo: {type: grpc/json, file: `+list+`, passes: 2}
         rps: {type: unlimited, duration: 10m}
         startup: {type: once, times: 1}
@@ -326,7 +328,7 @@ pandora:
   enabled: true
   config_content:
     pools:
-      - gun: {type: grpc/scenario, target: "`+address+`"}
+      - gun: {type: grpc/scenario, target: "`+address+`", reflect_metadata: {token: x}}
         ammo: {type: grpc/scenario, file: `+scenarios+`}
         rps: {type: once, times: 2}
         startup: {type: once, times: 1}

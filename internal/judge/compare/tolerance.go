@@ -10,9 +10,9 @@ import (
 	"brunt/internal/plan/metric"
 )
 
-// Tolerances are the changes up to which a metric counts as unchanged. The keys are names of metrics, "response" for
-// all response times, or "check" for all checks of k6 scripts. The values are shares of the metric; for errors and
-// checks, differences of shares.
+// Tolerances are the changes up to which a metric counts as unchanged. The keys are names of metrics, "response",
+// "first" or "between" for all times of that metric, or "check" for all checks of k6 scripts. The values are shares of
+// the metric; for errors and checks, differences of shares.
 type Tolerances map[string]float64
 
 // checkTolerance is the default tolerance of checks of k6 scripts.
@@ -35,14 +35,24 @@ func (t Tolerances) Of(name string) float64 {
 		if x, ok := from[name]; ok {
 			return x
 		}
-		for _, all := range []string{"response", "check"} {
-			if x, ok := from[all]; ok && (strings.HasPrefix(name, all+".") || strings.HasPrefix(name, all+" ") ||
-				name == all+"s") {
-				return x
-			}
+		all := timesOf(name)
+		if name == "checks" || strings.HasPrefix(name, "check ") {
+			all = "check"
+		}
+		if x, ok := from[all]; ok {
+			return x
 		}
 	}
 	return 0.05
+}
+
+// timesOf returns the metric of times that a figure such as response.p(99) is of; "" if it is of none.
+func timesOf(figure string) string {
+	name, _, more := strings.Cut(figure, ".")
+	if m := metric.Find(name); more && m != nil && m.Times && m.Tolerance > 0 {
+		return name
+	}
+	return ""
 }
 
 // ParseTolerances reads texts of the form "METRIC=SHARE", or "SHARE" for all rates, counts and response times. A share
@@ -80,9 +90,12 @@ func ParseTolerances(texts []string) (Tolerances, error) {
 }
 
 func knownMetric(name string) bool {
-	_, known := DefaultTolerances()[name]
-	return known || name == "response.avg" || strings.HasPrefix(name, "check ") ||
-		strings.HasPrefix(name, "response.p(") && strings.HasSuffix(name, ")")
+	if _, known := DefaultTolerances()[name]; known || strings.HasPrefix(name, "check ") {
+		return true
+	}
+	of := timesOf(name)
+	quantile, ok := strings.CutPrefix(name, of+".p(")
+	return of != "" && (name == of+".avg" || ok && strings.HasSuffix(quantile, ")"))
 }
 
 func parseShare(text string) (float64, error) {

@@ -180,9 +180,29 @@ func (r *Result) addOperation(name string, o *record.Operation) {
 			r.Find(QuantileName(q), name).Within = within[k]
 		}
 	}
+	r.addStreams(name, o)
 	for i := range metric.All {
 		if m := &metric.All[i]; !m.Times && !m.PerS && m.Tolerance > 0 && (!m.Open || r.LoadModel != "closed") {
 			r.Add(m.Name, name, m.Of(o.Number, 0, m.Compared()))
+		}
+	}
+}
+
+// addStreams adds the times of the messages of streams. Older records have their means only.
+func (r *Result) addStreams(name string, o *record.Operation) {
+	for _, of := range []struct {
+		metric   string
+		n, sumNs uint64
+		times    *record.Latency
+	}{{"first", o.Streams, o.StreamFirstNs, &o.StreamFirst},
+		{"between", o.StreamMessages - o.Streams, o.StreamBetweenNs, &o.StreamBetween}} {
+		if of.n == 0 {
+			continue
+		}
+		r.Add(of.metric+".avg", name, float64(of.sumNs)/float64(of.n))
+		if of.times.Count > 0 {
+			r.Add(of.metric+".p(50)", name, quantileOf(of.times, 50))
+			r.Add(of.metric+".p(99)", name, quantileOf(of.times, 99))
 		}
 	}
 }

@@ -60,6 +60,10 @@ func timesOf(r *metric.Rule, all *measure.OperationAccount,
 		from.Times = all.Service
 	case r.Metric == "lag":
 		from.Times = all.Lag
+	case r.Metric == "first":
+		from.Times = all.StreamFirst
+	case r.Metric == "between":
+		from.Times = all.StreamBetween
 	case r.OK:
 		from.Times = all.Response
 	default:

@@ -45,6 +45,8 @@ var All = []Metric{
 	{Name: "response", Aggregates: ofTimes, Better: Lower, Tolerance: 0.05, Times: true}, // of all arrivals
 	{Name: "service", Aggregates: ofTimes, Better: Lower, Times: true},
 	{Name: "lag", Aggregates: ofTimes, Better: Lower, Times: true},
+	{Name: "first", Aggregates: ofTimes, Better: Lower, Tolerance: 0.05, Times: true},   // of streams' first messages
+	{Name: "between", Aggregates: ofTimes, Better: Lower, Tolerance: 0.05, Times: true}, // of streams' messages
 	{Name: "rate", Aggregates: []string{"rate"}, Better: Higher, Tolerance: 0.03, Part: "ok", PerS: true},
 	{Name: "count", Aggregates: []string{"count"}, Better: Higher, Tolerance: 0.03, Part: "done"},
 	{Name: "errors", Aggregates: []string{"rate", "count"}, Better: Lower, Tolerance: 0.001, Part: "failed",

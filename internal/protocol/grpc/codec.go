@@ -23,7 +23,6 @@ type codec struct {
 
 	current *protocol.Request // the request whose answer is being read
 	reply   *protocol.Reply   // its reply
-	streams *streams          // times of streams; nil: there are none
 
 	body, fields, scratch, plain []byte
 	pack                         *gzip.Writer
@@ -42,8 +41,8 @@ var (
 	_ protocol.Stateless   = (*codec)(nil)
 )
 
-func newCodec(p *prepared, s *streams) *codec {
-	c := &codec{plan: p, streams: s}
+func newCodec(p *prepared) *codec {
+	c := &codec{plan: p}
 	c.Init(c, http2.NewHeaders(p.lists))
 	return c
 }
@@ -87,7 +86,7 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 		c.fields = http2.AppendField(c.fields, f.name, value)
 	}
 	dst = c.Append(dst, req.ID, c.fields, c.body)
-	if k.streamed && c.streams != nil || req.RPC.Deadline > 0 {
+	if k.streamed || req.RPC.Deadline > 0 {
 		c.Stamp(time.Now().UnixNano())
 	}
 	return dst, nil
@@ -140,11 +139,9 @@ func (c *codec) Message(message []byte, compressed bool) (enough bool, violation
 			k.captures[i].take(message, &c.reply.Captured[i])
 		}
 	}
-	if k.streamed && c.streams != nil {
+	if k.streamed {
 		now := time.Now().UnixNano()
-		took, first := now-c.Stream.At, c.reply.Rows == 1
-		c.streams.message(c.current.ID, took, first)
-		c.reply.Stream.Add(took, first)
+		c.reply.StreamMessage(now - c.Stream.At)
 		c.Stream.At = now
 	}
 	return k.receive > 0 && c.reply.Rows >= k.receive, ""

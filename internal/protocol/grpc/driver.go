@@ -24,7 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"google.golang.org/grpc/status"
 
@@ -33,19 +32,14 @@ import (
 	"brunt/internal/protocol/grpc/methods"
 	"brunt/internal/protocol/http2"
 	"brunt/internal/protocol/socket"
-	"brunt/internal/render/message"
 )
 
 // Driver is the protocol "grpc". It is safe for concurrent use.
-type Driver struct {
-	mu      sync.Mutex
-	streams []*streams // by program
-}
+type Driver struct{}
 
 var (
 	_ protocol.Driver      = (*Driver)(nil)
 	_ protocol.CodecDriver = (*Driver)(nil)
-	_ protocol.Noting      = (*Driver)(nil)
 )
 
 // New returns the driver.
@@ -87,7 +81,7 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if err != nil {
 		return protocol.CodecConn{}, protocol.Unconnected(err)
 	}
-	c := newCodec(plan, d.timing(p, plan))
+	c := newCodec(plan)
 	extra, err := c.Greet(ctx, nc)
 	if wrong, ok := errors.AsType[http2.Mismatch](err); ok {
 		without := ", and without TLS"
@@ -136,27 +130,4 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 	}
 	info.Settings["health"] = methods.HealthOf(ctx, t, o.authority)
 	return info, nil
-}
-
-// timing returns where times of the program's streams are kept; nil if it has none.
-func (d *Driver) timing(p *protocol.Program, plan *prepared) *streams {
-	return p.Share(streamsKey{}, func() any {
-		s := newStreams(p, plan)
-		if s != nil {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.streams = append(d.streams, s)
-		}
-		return s
-	}).(*streams)
-}
-
-// Notes implements protocol.Noting: the times of streams' messages.
-func (d *Driver) Notes() (all []message.Message) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, s := range d.streams {
-		all = append(all, s.notes()...)
-	}
-	return all
 }

@@ -61,7 +61,7 @@ func sent(t testing.TB, r protocol.Request, args []gen.Value) (*protocol.Program
 	plan := &prepared{calls: []call{c}}
 	plan.lists = append(plan.lists, fields)
 	return p, func() *codec {
-		c := newCodec(plan, nil)
+		c := newCodec(plan)
 		if _, refused := c.Encode(nil, &p.Requests[0], args); refused != nil {
 			t.Fatal(refused)
 		}

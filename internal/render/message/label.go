@@ -60,9 +60,23 @@ func Metric(l units.Language, metric string) string {
 		return Label(l, "errors")
 	case "response.avg":
 		return Label(l, "response mean")
+	case "first.avg":
+		return Label(l, "first message mean")
+	case "between.avg":
+		return Label(l, "between messages mean")
 	}
-	if q, ok := strings.CutPrefix(metric, "response.p("); ok {
-		return Label(l, "response") + " p" + strings.TrimSuffix(q, ")")
+	name, q, ok := strings.Cut(metric, ".p(")
+	if !ok {
+		return metric
+	}
+	q = " p" + strings.TrimSuffix(q, ")")
+	switch name {
+	case "response":
+		return Label(l, "response") + q
+	case "first":
+		return Label(l, "first message") + q
+	case "between":
+		return Label(l, "between messages") + q
 	}
 	return metric
 }

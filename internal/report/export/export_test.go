@@ -142,6 +142,29 @@ func TestWorkersAreExported(t *testing.T) {
 	}
 }
 
+// The times of streams' messages are exported of the operations that have some.
+func TestStreamsAreExported(t *testing.T) {
+	e := exporter(t, Options{MetricsAddr: "127.0.0.1:0"})
+	for n := range 2 {
+		iv := testInterval(n, time.Now())
+		iv.Operations[0].StreamFirst, iv.Operations[0].StreamBetween = measure.NewHistogram(), measure.NewHistogram()
+		iv.Operations[0].StreamFirst.RecordN(2e9, 3)
+		iv.Operations[0].StreamBetween.RecordN(1e9, 5)
+		if err := e.Interval(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := get(t, e, "text/plain")
+	for name, want := range map[string][2]float64{
+		"brunt_stream_first_seconds": {6, 12}, "brunt_stream_between_seconds": {10, 10},
+	} {
+		h := value(t, m, name, "operation", "buy").GetHistogram()
+		if float64(h.GetSampleCount()) != want[0] || h.GetSampleSum() != want[1] || len(m[name].GetMetric()) != 1 {
+			t.Errorf("%s: %v", name, m[name])
+		}
+	}
+}
+
 func TestEndpoint(t *testing.T) {
 	e := exporter(t, Options{MetricsAddr: "127.0.0.1:0"})
 	for n := range 3 {

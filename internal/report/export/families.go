@@ -174,6 +174,12 @@ func (f *families) operation(name string, o *operationPoint) {
 	f.histogram("brunt_lag_seconds", "From the intended start to the actual send.", &o.lag, of)
 	f.histogram("brunt_failed_response_seconds", "From the intended start to the end, of operations that failed.",
 		&o.failed, of)
+	if o.first.count > 0 {
+		f.histogram("brunt_stream_first_seconds", "From the send to the first message, of answers that were streams.",
+			&o.first, of)
+		f.histogram("brunt_stream_between_seconds", "From each message to the next, of answers that were streams.",
+			&o.between, of)
+	}
 }
 
 func (f *families) address(name string, a *addressPoint) {

@@ -78,6 +78,8 @@ func (d *influx) point(w *lineWriter, n *names, p *point) {
 		w.distribution("response", &o.response)
 		w.distribution("service", &o.service)
 		w.distribution("lag", &o.lag)
+		w.distribution("stream_first", &o.first)
+		w.distribution("stream_between", &o.between)
 		w.end(p.unixNs)
 	}
 	for i := range p.addresses {

@@ -26,6 +26,7 @@ type point struct {
 type operationPoint struct {
 	counts                         measure.Counts
 	response, service, lag, failed distribution
+	first, between                 distribution // of messages of streams
 }
 
 type addressPoint struct {
@@ -56,6 +57,7 @@ func newPoint(iv *measure.Interval, l *ladders, all *measure.Histogram) *point {
 		o := &iv.Operations[i]
 		p.operations[i] = operationPoint{
 			o.Counts, l.compact(o.Response), l.compact(o.Service), l.compact(o.Lag), l.compact(o.FailedResponse),
+			l.compact(o.StreamFirst), l.compact(o.StreamBetween),
 		}
 		p.slow.requests += o.Done
 		p.slow.successes += o.OK()
@@ -75,11 +77,13 @@ func newPoint(iv *measure.Interval, l *ladders, all *measure.Histogram) *point {
 // bytes returns roughly how much memory the point uses.
 func (p *point) bytes() int {
 	const step, distribution = 16, 200
+	const distributions = 6 // of an operation
 	n := 500 + step*(len(p.slow.milli)+len(p.slow.micro)+len(p.slow.nano))
 	for i := range p.operations {
 		o := &p.operations[i]
-		n += 300 + 4*distribution
+		n += 300 + distributions*distribution
 		n += step * (o.response.steps() + o.service.steps() + o.lag.steps() + o.failed.steps())
+		n += step * (o.first.steps() + o.between.steps())
 	}
 	for i := range p.addresses {
 		n += 300 + distribution + step*p.addresses[i].service.steps()
@@ -99,6 +103,8 @@ func (p *point) add(o *point) {
 		to.service.add(&from.service)
 		to.lag.add(&from.lag)
 		to.failed.add(&from.failed)
+		to.first.add(&from.first)
+		to.between.add(&from.between)
 	}
 	for i := range o.addresses {
 		to, from := &p.addresses[i], &o.addresses[i]

@@ -72,6 +72,19 @@ func TLS(c credentials.TransportCredentials) Option { return With(grpc.Creds(c))
 // Seen has f called with the metadata of each call.
 func Seen(f func(metadata.MD)) Option { return func(g *options) { g.seen = f } }
 
+// Guarded lets only those ask the reflection service who send a value as metadata, and send it with nothing else.
+func Guarded(name, value string) Option {
+	return With(grpc.StreamInterceptor(func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo,
+		handle grpc.StreamHandler) error {
+		got := metadata.ValueFromIncomingContext(s.Context(), name)
+		reflects := strings.HasPrefix(info.FullMethod, "/grpc.reflection.")
+		if reflects && !slices.Equal(got, []string{value}) || !reflects && got != nil {
+			return status.Error(codes.Unauthenticated, "who asks?")
+		}
+		return handle(srv, s)
+	}))
+}
+
 // described resolves names of the server's own files, and of those that are linked.
 type described struct{ files *protoregistry.Files }
 

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"brunt/internal/base/jsontext"
 	"brunt/internal/plan"
 )
 
@@ -115,7 +116,7 @@ func (r *Reader) Document(data []byte) *yaml.Node {
 		r.Problem(file, "run it with brunt k6 run", "this is a script, and no %s", r.Kind.Noun)
 		return nil
 	}
-	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	loader, err := yaml.NewLoader(bytes.NewReader(jsontext.ForYAML(data)))
 	if err != nil {
 		r.Problem(file, "", "the YAML reader failed: %v", err)
 		return nil
