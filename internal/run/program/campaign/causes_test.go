@@ -127,7 +127,7 @@ func TestResponseParts(t *testing.T) {
 	}
 	run.Processes = make([]record.Process, 1)
 	got := d.responseParts(run, "01-analyse")
-	if len(got) != 1 || !strings.Contains(got[0].svg, `viewBox="0 0 560 `) ||
+	if len(got) != 1 || !strings.Contains(got[0].svg, `viewBox="0 0 440 `) ||
 		!strings.Contains(got[0].svg, "waiting for a session 1.00 ms") {
 		t.Errorf("%+v", got)
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // halfWidth is the width of a chart that is placed next to another one.
-const halfWidth = 560
+const halfWidth = 440
 
 // tests is the chapter about the tests, step by step.
 func (d *document) tests() {
