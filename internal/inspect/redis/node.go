@@ -62,9 +62,9 @@ type held struct {
 }
 
 func newNode(t protocol.Target) *node {
-	return &node{own: process.NewOwn(t.Address), client: client{target: t, asked: map[string]float64{}}, readings: inspect.Readings{Gauges: gauge},
-		slow: map[int64]slow{}, held: map[string]*held{}, events: map[string]latest{}, config: map[string]string{},
-		lagMax: map[string]float64{}}
+	return &node{own: process.NewOwn(t.Address), client: client{target: t, asked: map[string]float64{}},
+		readings: inspect.Readings{Gauges: gauge}, slow: map[int64]slow{}, held: map[string]*held{},
+		events: map[string]latest{}, config: map[string]string{}, lagMax: map[string]float64{}}
 }
 
 // begin connects and reads what the load's figures are compared with. monitorMs, if not 0, is the threshold of the
