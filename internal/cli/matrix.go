@@ -59,6 +59,8 @@ func newMatrix(s *command.Env) *cobra.Command {
 	fs.Float64Var(&f.Tolerance, "tolerance", 0.05, "how much worse than the best is as good, as a share")
 	fs.StringVar(&f.By, "by", "response.p(95)",
 		"figure that decides: response.p(95) or another quantile, response.avg, or rate")
+	fs.StringVar(&f.Inspect, "inspect", "",
+		"ask the server what it did in each run: auto, or KIND=URL, such as pg=postgres://user@host:5432/database")
 	f.campaignFlags.bind(cmd, true, true)
 	return cmd
 }

@@ -221,14 +221,15 @@ func Headline(text string) string {
 }
 
 // Lag adds a replica's lag at one moment.
-func (a *Activity) Lag(name, state string, bytes float64, lagNs int64) {
-	if a.replicas[name] == nil {
-		a.replicas[name] = &record.ReplicaLag{Name: name}
+func (a *Activity) Lag(now record.ReplicaLag) {
+	l := a.replicas[now.Name]
+	if l == nil {
+		l = &record.ReplicaLag{Name: now.Name}
+		a.replicas[now.Name] = l
 	}
-	l := a.replicas[name]
-	l.State = state
-	l.BytesMax = max(l.BytesMax, bytes)
-	l.LagNsMax = max(l.LagNsMax, lagNs)
+	l.State, l.Address = now.State, now.Address
+	l.BytesMax = max(l.BytesMax, now.BytesMax)
+	l.LagNsMax = max(l.LagNsMax, now.LagNsMax)
 }
 
 // Record returns the summary of all samples. generator reports whether sessions of an application are brunt's own.

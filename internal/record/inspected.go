@@ -142,6 +142,7 @@ type ReplicaLag struct {
 	State    string  `json:"state"`
 	BytesMax float64 `json:"bytes_max"` // bytes of WAL that the replica hasn't applied yet
 	LagNsMax int64   `json:"lag_ns_max"`
+	Address  string  `json:"address,omitempty"` // from which it is connected, without a port
 }
 
 // Setting is a setting of a server.

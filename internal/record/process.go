@@ -33,14 +33,53 @@ type Process struct {
 	UnreadB     float64 `json:"unread_b"`     // sent bytes that clients haven't taken yet, on average, all connections
 	UnreadMaxB  float64 `json:"unread_max_b"` // the most at one time
 	UnreadShare float64 `json:"unread_share"` // fraction of the samples in which a client had more than 100 kB to take
+	// UnreadLoadShare is the fraction of the samples in which one had that isn't known not to be the load's.
+	UnreadLoadShare float64 `json:"unread_load_share,omitzero"`
+	// Unread are those who had more than 100 kB to take, the most often first, at most 5.
+	Unread []UnreadPeer `json:"unread,omitempty"`
 
 	Cores      float64 `json:"cores"`       // that the process may use
 	OthersCPU  float64 `json:"others_cpu"`  // cores used by all other processes of the machine
 	StolenCPU  float64 `json:"stolen_cpu"`  // cores taken by the hypervisor
 	ThrottleNs int64   `json:"throttle_ns"` // time that a CPU quota stopped it
 
-	// Findings say what limits it, at most one; none if nothing does.
+	// Findings say what limits it, at most one, and then which client that isn't the load's doesn't read; none if nothing
+	// does.
 	Findings []Finding `json:"findings,omitempty"`
+}
+
+// The kinds of an UnreadPeer.
+const (
+	PeerGenerator = "generator" // brunt, or a worker on this machine
+	PeerProcess   = "process"   // another process of this machine
+	PeerMember    = "member"    // another process of the same program, which listens too, such as a replica
+	PeerReplica   = "replica"   // a replica at another address, by the server's own word
+	PeerAddress   = "address"   // a client at an address from which no session of the load comes
+	PeerUnknown   = "unknown"
+)
+
+// UnreadPeer is who has the other ends of connections on which more than 100 kB waited to be taken.
+type UnreadPeer struct {
+	Kind    string  `json:"kind"`
+	Command string  `json:"command,omitempty"` // of a process
+	PID     int     `json:"pid,omitzero"`
+	Address string  `json:"address,omitempty"`
+	UnreadB float64 `json:"unread_b"`     // on these connections, on average over all samples
+	MaxB    float64 `json:"unread_max_b"` // on all of them at one time
+	Share   float64 `json:"share"`        // fraction of the samples
+}
+
+// ReplicaAddresses returns the addresses from which replicas of inspected servers are connected, without ports, as far
+// as they are known.
+func (r *Run) ReplicaAddresses() (all []string) {
+	for i := range r.Inspections {
+		for _, l := range r.Inspections[i].Activity.Replicas {
+			if l.Address != "" {
+				all = append(all, l.Address)
+			}
+		}
+	}
+	return all
 }
 
 // ThreadUse is the use of processors by one thread, or by all threads with one name.

@@ -147,10 +147,13 @@ func (t *writer) process(p *record.Process) cell.Table {
 		units.Clean(p.Source), plural(t, p.Members, "process", "processes")))
 	limit := cell.Text(t.say("nothing"))
 	note := t.say("none of the tests applies")
-	for _, f := range p.Findings {
-		limit, note = cell.Text(f.Evidence.In(t.l)).Marked(cell.Warn), f.Advice.In(t.l)
+	if len(p.Findings) > 0 {
+		limit, note = cell.Text(p.Findings[0].Evidence.In(t.l)).Marked(cell.Warn), p.Findings[0].Advice.In(t.l)
 	}
 	out.add(t.say("limited"), limit, note)
+	for _, f := range p.Findings[min(1, len(p.Findings)):] {
+		out.add(t.say("besides"), cell.Text(f.Evidence.In(t.l)).Marked(cell.Warn), f.Advice.In(t.l))
+	}
 	out.add(t.say("processors"), cell.Figure(p.OnCPU, cell.UnitNumber), t.say(
 		"%s threads waited for one on average; others used %s of %s", t.digits(p.Queued), t.digits(p.OthersCPU),
 		t.digits(p.Cores)))

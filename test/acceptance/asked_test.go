@@ -2,6 +2,8 @@ package acceptance_test
 
 import (
 	"fmt"
+	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"brunt/internal/record"
 	"brunt/test/shell"
 	"brunt/test/testserver"
+	"brunt/test/testserver/grpcserver"
 )
 
 // asked returns the sources of a run's inspections.
@@ -76,6 +79,17 @@ func TestAutoAsksTheServersOfTheLoad(t *testing.T) {
 		}
 		inspected(t, readRun(t, dir+"/out/01-analyse/run"), "redis", cache.addr)
 	})
+	t.Run("in a matrix", func(t *testing.T) {
+		dir := t.TempDir()
+		shell.Put(t, dir+"/plan.yml", strings.Replace(plan, "GET, a]", "GET, a], rate: 40", 1))
+		o := brunt(t, "matrix", dir+"/plan.yml", "--set", "A=1,2", "--reconfigure", "true", "--warm-up", "0", "--duration",
+			"2s", "--repetitions", "1", "--inspect", "auto", "--anyway", "--quiet", "--bundle", dir+"/out")
+		runs, err := filepath.Glob(dir + "/out/01-matrix/*/run.json")
+		if err != nil || len(runs) != 2 {
+			t.Fatalf("runs %q, exit %d: %s", runs, o.code, o.err)
+		}
+		inspected(t, readRun(t, filepath.Dir(runs[0])), "redis", cache.addr)
+	})
 	t.Run("a service", func(t *testing.T) {
 		service := shell.NewService(t)
 		o := load(t, "http", service.URL, "--requests", "5", "--inspect", "auto")
@@ -110,6 +124,8 @@ func TestEveryLoadAsks(t *testing.T) {
 	plan := shell.File(t, "plan.yml", "queries: [{name: one, command: [GET, a], count: 20}]\n")
 	tank := shell.File(t, "load.yaml", "core: {artifacts_base_dir: "+t.TempDir()+"}\nphantom:\n  enabled: true\n  address: "+strings.TrimPrefix(service.URL, "http://")+"\n  uris: [/]\n"+
 		"  load_profile: {load_type: rps, schedule: 'const(10, 1s)'}\n")
+	host, port, _ := net.SplitHostPort(strings.TrimPrefix(service.URL, "http://"))
+	rpc, echo := grpcserver.Start(t).Addr, shell.File(t, "echo.proto", grpcserver.EchoProto)
 	dsn := fmt.Sprintf("postgres://%s:%s@%s/%s", pg.user, pg.password, pg.addr, pg.database)
 	const out = "the bundle"
 	auto := []string{"--inspect", "auto"}
@@ -122,7 +138,16 @@ func TestEveryLoadAsks(t *testing.T) {
 			list},
 		"cook": {"cook", "-bundle", out, "-qps", "20", "-interval", "200ms", "-totalRequests", "5", "-inspect", behind,
 			url},
-		"tank":  {"tank", "--bundle", out, "-c", tank, "--inspect", behind},
+		"tank": {"tank", "--bundle", out, "-c", tank, "--inspect", behind},
+		"wrk2": {"wrk2", "--bundle", out, "-R", "20", "-t1", "-c1", "-d1s", "--inspect", behind, url},
+		"jmeter": {"jmeter", "--bundle", out, "-n", "-t", "../../internal/dialect/jmeter/testdata/plans/01-get.jmx",
+			"-Jhost=" + host, "-Jport=" + port, "--inspect", behind},
+		"grpc": {"grpc", rpc, "brunt.test.Echo/Say", "--proto", echo, "--requests", "5", "--inspect", behind, "--bundle",
+			out},
+		"ghz": {"ghz", "--bundle", out, "--insecure", "--proto", echo, "--call", "brunt.test.Echo/Say", "-n", "5", "-c",
+			"1", "-d", "{}", "--inspect", behind, rpc},
+		"spike": append(cache.with("spike", "--bundle", out, "-c", plan, "--base", "20", "--peak", "40", "--rise", "200ms",
+			"--hold", "200ms", "--fall", "200ms"), auto...),
 		"queue": append(cache.with("queue", "--bundle", out, "-c", plan), auto...),
 		"rate":  append(cache.with("rate", "--bundle", out, "-c", plan, "--rate", "20", "--duration", "500ms"), auto...),
 		"ycsb": append([]string{"ycsb", "run", "redis", "--bundle", out, "-P", workload, "-p", "redis.addr=" + cache.addr,

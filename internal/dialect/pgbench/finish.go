@@ -133,7 +133,7 @@ func ourOptions() []ourOption {
 		{"no-record", "keep no bundle", false, func(o *Ours, _ string) { o.NoRecord = true }},
 		{"threshold", "RULE for the result, such as \"p(99) < 10ms\" (repeatable)", true,
 			more(func(o *Ours) *[]string { return &o.Thresholds })},
-		{"inspect", "ask the database what it did: pg=postgres://user@host:5432/database (repeatable)", true,
+		{"inspect", "ask the database what it did: auto, or pg=postgres://user@host:5432/database (repeatable)", true,
 			more(func(o *Ours) *[]string { return &o.Inspected })},
 		{"watch", "sample WHAT into the record: pid:N, tree:N, url:ADDRESS or cgroup:FOLDER (repeatable)", true,
 			more(func(o *Ours) *[]string { return &o.Watched })},

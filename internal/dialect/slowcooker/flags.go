@@ -102,7 +102,7 @@ func (f *flags) ours() {
 	fs.Func(
 		"watch", "sample `what` into the record and judge leaks: pid:N, tree:N, url:ADDRESS or cgroup:FOLDER (repeatable)",
 		several(&o.Watched))
-	fs.Func("inspect", "ask the `server` what it did: KIND=URL, such as redis=redis://host:6379 (repeatable)",
+	fs.Func("inspect", "ask the `server` what it did: auto, or KIND=URL such as redis=redis://host:6379 (repeatable)",
 		several(&o.Inspected))
 }
 

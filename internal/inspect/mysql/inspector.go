@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/process"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
@@ -31,9 +32,13 @@ type Inspector struct {
 	// unprivileged says that the process list lacks the sessions of other users, and cuts that it has cut a statement.
 	unprivileged, cuts bool
 	prepared           prepared
-	readings           inspect.Readings
-	activity           *inspect.Activity
-	seen               sightings
+	// clients tells the load's sessions from others, and own is which of the present ones are, by id.
+	clients  *process.Own
+	own      map[string]bool
+	listed   time.Time // when the process list was asked for the addresses of sessions only
+	readings inspect.Readings
+	activity *inspect.Activity
+	seen     sightings
 	// droppable holds the names of the indexes that nothing but statements needs.
 	droppable map[string]bool
 	missing   []record.Warning
@@ -53,8 +58,8 @@ func New(url string) (*Inspector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Inspector{target: t[0], activity: inspect.NewActivity(), prepared: newPrepared(), seen: newSightings(),
-		readings: inspect.Readings{Gauges: func(kind, figure string) bool {
+	return &Inspector{target: t[0], clients: process.NewOwn(t[0].Address), activity: inspect.NewActivity(),
+		prepared: newPrepared(), seen: newSightings(), readings: inspect.Readings{Gauges: func(kind, figure string) bool {
 			return kind == kindGauge || kind == kindIndex && figure == everRead
 		}}}, nil
 }
@@ -178,7 +183,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 		i.miss(record.Notice("inspect-began-anew"))
 	}
 	i.tellFull(&out.Windows[0])
-	out.Activity = i.activity.Record(func(application string) bool { return application == i.target.User+" (brunt)" })
+	out.Activity = i.activity.Record(func(application string) bool { return strings.HasSuffix(application, ownMark) })
 	c := &caseFile{inspector: i, inspection: out, load: &out.Windows[0], operations: load.Operations,
 		cores: inspect.CoresOf(i.target.Address), uncounted: !i.digests}
 	if c.status("Com_stmt_execute") > 0 && i.consumer == "NO" {

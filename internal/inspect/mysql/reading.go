@@ -80,7 +80,7 @@ func (i *Inspector) sameServer(ctx context.Context) (bool, error) {
 	if err != nil || now == i.identity || i.identity == "" {
 		return err == nil, err
 	}
-	i.miss(record.NewWarning("inspect-mysql-servers", message.Text("first", i.identity), message.Text("second", now)))
+	i.miss(record.NewWarning("inspect-servers", message.Text("first", i.identity), message.Text("second", now)))
 	return false, nil
 }
 

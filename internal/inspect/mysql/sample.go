@@ -2,7 +2,7 @@ package mysql
 
 import (
 	"context"
-	"net"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -61,7 +61,7 @@ type transaction struct {
 
 // sample takes one sample.
 func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
-	r, err := i.sessions(ctx)
+	r, ports, err := i.sessions(ctx)
 	if err != nil || r == nil {
 		return err
 	}
@@ -69,7 +69,11 @@ func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
 	if err != nil {
 		return err
 	}
-	i.addSessions(r, open, at)
+	own, err := i.ownSessions(ctx, r, ports)
+	if err != nil {
+		return err
+	}
+	i.addSessions(r, own, open, at)
 	if err := i.addLocks(ctx, open); err != nil {
 		return err
 	}
@@ -79,15 +83,17 @@ func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
 	return nil
 }
 
-// sessions asks for the sessions. The process list is enough until it cuts a statement, and if it has the sessions of
-// others. MySQL's locks all sessions while it is read, so it is only asked if there is no other way.
-func (i *Inspector) sessions(ctx context.Context) (*result, error) {
+// sessions asks for the sessions, and reports whether the answer has the clients' ports. The process list is enough
+// until it cuts a statement, and if it has the sessions of others. MySQL's locks all sessions while it is read, so it
+// is only asked if there is no other way.
+func (i *Inspector) sessions(ctx context.Context) (r *result, ports bool, err error) {
 	if i.digests && (i.cuts || i.unprivileged || i.product != "MariaDB") {
-		return i.optional(ctx, "the sessions", askThreads)
+		r, err = i.optional(ctx, "the sessions", askThreads)
+		return r, false, err
 	}
-	r, err := i.optional(ctx, "the sessions", askProcesses)
+	r, err = i.optional(ctx, "the sessions", askProcesses)
 	if err != nil || r == nil || !i.digests {
-		return r, err
+		return r, true, err
 	}
 	for k := range r.rows {
 		i.cuts = i.cuts || len(r.at(k, "Info")) >= cutAfter
@@ -95,8 +101,43 @@ func (i *Inspector) sessions(ctx context.Context) (*result, error) {
 	if i.cuts {
 		return i.sessions(ctx)
 	}
-	return r, nil
+	return r, true, nil
 }
+
+// ownSessions returns the ids of the sessions that are this process's or its workers', as far as their addresses tell.
+// r are the present sessions, with ports or without: performance_schema has none, so the process list is asked, too, if
+// there are new sessions, but not often.
+func (i *Inspector) ownSessions(ctx context.Context, r *result, ports bool) (own map[string]bool, err error) {
+	if !ports {
+		fresh := false
+		for k := range r.rows {
+			_, known := i.own[r.at(k, "Id")]
+			fresh = fresh || !known
+		}
+		if !fresh || time.Since(i.listed) < listedEvery {
+			return i.own, nil
+		}
+		i.listed = time.Now()
+		if r, err = i.optional(ctx, "the sessions", askProcesses); err != nil || r == nil {
+			return i.own, err
+		}
+	}
+	hosts := make([]string, len(r.rows))
+	for k := range r.rows {
+		hosts[k] = r.at(k, "Host")
+	}
+	i.own = make(map[string]bool, len(hosts))
+	for k, is := range i.clients.Among(hosts) {
+		i.own[r.at(k, "Id")] = is
+	}
+	return i.own, nil
+}
+
+// listedEvery is the least time between looks at the process list only for the addresses of sessions.
+const listedEvery = 5 * time.Second
+
+// ownMark follows the user's name of sessions of the load.
+const ownMark = " (brunt)"
 
 // ageNs returns the time between two times of the server in the same row; 0 if one is null.
 func (r *result) ageNs(row int, from, to string) int64 {
@@ -132,14 +173,17 @@ func cut(text string) string {
 	return text
 }
 
-// addSessions adds the sessions of a sample, without this one.
-func (i *Inspector) addSessions(r *result, open map[string]*transaction, at time.Duration) {
+// addSessions adds the sessions of a sample, without this one. own has the ids of the load's.
+func (i *Inspector) addSessions(r *result, own map[string]bool, open map[string]*transaction, at time.Duration) {
 	var all []inspect.Session
 	for k := range r.rows {
 		id, command, user := r.at(k, "Id"), r.at(k, "Command"), r.at(k, "User")
 		if id == i.session.number || command == "Daemon" || strings.HasPrefix(command, "Binlog Dump") ||
 			user == "system user" {
 			continue
+		}
+		if own[id] {
+			user += ownMark
 		}
 		s := inspect.Session{Application: user, Address: hostOf(r.at(k, "Host")), Count: 1}
 		xact := open[id]
@@ -162,12 +206,16 @@ func (i *Inspector) addSessions(r *result, open map[string]*transaction, at time
 	i.activity.Add(int64(at), all)
 }
 
-// hostOf returns a host without its port.
+// hostOf returns a host without its port. IPv6 addresses have no brackets.
 func hostOf(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
+	end := strings.LastIndexByte(address, ':')
+	if end < 0 {
+		return address
 	}
-	return address
+	if _, err := netip.ParseAddr(address); err == nil { // it has no port
+		return address
+	}
+	return strings.Trim(address[:end], "[]")
 }
 
 // The classes of waits.

@@ -1,10 +1,13 @@
 package mysql
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"fmt"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +156,51 @@ func first(t testing.TB, in *record.Inspection, id string, texts ...string) {
 	t.Helper()
 	if f := inspecttest.Expect(t, in, id, texts...); in.Findings[0].ID != f.ID {
 		t.Errorf("%s isn't the first of %+v", id, in.Findings)
+	}
+}
+
+// The load's connections are told from those of other programs, also where only the process list says which ports
+// clients have.
+func TestConnectionsOfTheLoadAreTold(t *testing.T) {
+	for name, s := range map[string]*testserver.Server{"process list": servers.MariaDB(t), "threads": counting(t)} {
+		t.Run(name, func(t *testing.T) {
+			d := newDatabase(t, s)
+			mine := d.session()
+			cmd := exec.Command("mariadb", "--no-defaults", "-h", s.Host, "-P", fmt.Sprint(s.Port), "-u", s.User, "-n", "-N")
+			cmd.Env = append(os.Environ(), "MYSQL_PWD="+s.Password)
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.StdoutPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				in.Close()
+				cmd.Wait()
+			}()
+			fmt.Fprintln(in, "SELECT 1;")
+			if line, err := bufio.NewReader(out).ReadString('\n'); line != "1\n" {
+				t.Fatalf("%q, %v", line, err)
+			}
+			got := d.inspected(func(i *Inspector) {
+				i.cuts = name == "threads"
+				inspecttest.Sample(t, i, 3)
+				if err := mine.PingContext(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}).Activity.Clients
+			for _, own := range []bool{true, false} {
+				at := slices.IndexFunc(got, func(p record.ClientPool) bool { return p.Generator == own })
+				if at < 0 || !own && got[at].Max != 1 || strings.HasSuffix(got[at].Application, ownMark) != own {
+					t.Errorf("sessions of the load: %v: %+v", own, got)
+				}
+			}
+		})
 	}
 }
 

@@ -36,7 +36,7 @@ const (
 		left join lateral (select * from pg_locks k where k.pid = w.pid and not k.granted limit 1) l on true
 		left join lateral (select relation from pg_locks k where k.pid = w.pid and k.locktype = 'tuple' limit 1) r on true
 		where w.wait_event_type = 'Lock' and w.datname = current_database() limit 50`
-	askReplicas = `select application_name as name, coalesce(state, '') as state,
+	askReplicas = `select application_name as name, coalesce(state, '') as state, coalesce(host(client_addr), '') as address,
 		coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), coalesce(replay_lsn, flush_lsn, write_lsn)), 0)::float8 as bytes,
 		coalesce(extract(epoch from coalesce(replay_lag, flush_lag, write_lag)), 0)::float8 as lag_s from pg_stat_replication`
 	replicasEvery = 5 // samples
@@ -88,7 +88,8 @@ func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Durat
 	if sends && a.Samples()%replicasEvery == 1 {
 		if r, err = s.again(ctx, askReplicas); err == nil {
 			for i := range r.rows {
-				a.Lag(r.at(i, "name"), r.at(i, "state"), r.number(i, "bytes"), int64(r.number(i, "lag_s")*1e9))
+				a.Lag(record.ReplicaLag{Name: r.at(i, "name"), State: r.at(i, "state"), BytesMax: r.number(i, "bytes"),
+					LagNsMax: int64(r.number(i, "lag_s") * 1e9), Address: r.at(i, "address")})
 			}
 		}
 		// This fails on a replica, which has no write position, and for users without the rights.

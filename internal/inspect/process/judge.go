@@ -1,6 +1,9 @@
 package process
 
 import (
+	"slices"
+	"strconv"
+
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 )
@@ -37,19 +40,27 @@ const (
 	insideShare   = 0.3  // of the requests in flight
 )
 
-// judge says what limits a process, by the first test that applies. inFlight is the mean number of requests that brunt
-// had sent and that weren't answered yet.
+// judge says what limits a process, by the first test that applies, and then which client that isn't the load's doesn't
+// read. inFlight is the mean number of requests that brunt had sent and that weren't answered yet.
 func judge(p *record.Process, inFlight float64) []record.Finding {
 	if p.Samples < leastSamples {
 		return nil
 	}
+	var out []record.Finding
 	for _, test := range []func(*record.Process, float64) *record.Finding{unread, disk, quota, taken, oneThread,
 		tooFewCores, waits} {
 		if f := test(p, inFlight); f != nil {
-			return []record.Finding{*f}
+			out = append(out, *f)
+			break
 		}
 	}
-	return nil
+	if f := unreadByOthers(p); f != nil {
+		if len(out) > 0 { // that one limits the load
+			f.Severity = record.Minor
+		}
+		out = append(out, *f)
+	}
+	return out
 }
 
 func finding(p *record.Process, id string, share float64, evidence, advice message.Message) *record.Finding {
@@ -59,12 +70,43 @@ func finding(p *record.Process, id string, share float64, evidence, advice messa
 
 // unread: what the server has sent stays in its sockets.
 func unread(p *record.Process, _ float64) *record.Finding {
-	if p.UnreadShare < unreadShare || p.UnreadMaxB < unreadB {
+	if p.UnreadLoadShare < unreadShare || p.UnreadMaxB < unreadB {
 		return nil
 	}
 	return finding(p, FindUnread, p.UnreadShare, message.New("find.process-unread", message.Bytes("unread", p.UnreadB),
 		message.Bytes("most", p.UnreadMaxB), message.Share("share", p.UnreadShare)),
 		message.New("find.process-unread.advice"))
+}
+
+// unreadByOthers: the same, but it is known that the load isn't the one that doesn't read.
+func unreadByOthers(p *record.Process) *record.Finding {
+	at := slices.IndexFunc(p.Unread, func(u record.UnreadPeer) bool {
+		return u.Share >= unreadShare && u.Kind != record.PeerGenerator && u.Kind != record.PeerUnknown
+	})
+	if at < 0 || p.UnreadLoadShare >= unreadShare {
+		return nil
+	}
+	u := &p.Unread[at]
+	severity := record.Serious
+	pid := strconv.Itoa(u.PID)
+	var who message.Message
+	switch u.Kind {
+	case record.PeerMember: // it reads later what it replicates
+		severity = record.Minor
+		who = message.New("find.process-unread.member", message.Text("command", u.Command), message.Text("pid", pid))
+	case record.PeerReplica:
+		severity = record.Minor
+		who = message.New("find.process-unread.replica", message.Text("address", u.Address))
+	case record.PeerProcess:
+		who = message.New("find.process-unread.process", message.Text("command", u.Command), message.Text("pid", pid))
+	default:
+		who = message.New("find.process-unread.address", message.Text("address", u.Address))
+	}
+	f := finding(p, FindUnread, u.Share, message.New("find.process-unread.others", message.Nested("who", who),
+		message.Bytes("unread", u.UnreadB), message.Bytes("most", u.MaxB), message.Share("share", u.Share)),
+		message.New("find.process-unread.others.advice"))
+	f.Severity = severity
+	return f
 }
 
 // disk: a thread waits in uninterruptible sleep.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -182,10 +183,81 @@ func TestListenersAreFound(t *testing.T) {
 }
 
 func TestQueuesOfTheServersSide(t *testing.T) {
-	if n, sum, most := parseQueues([]byte(tcpText), []uint16{6379}); n != 2 || sum != 2998368 || most != 2998367 {
-		t.Errorf("%d connections, %d bytes, %d", n, sum, most)
+	var q tcpQueues
+	q.parse([]byte(tcpText), []uint16{6379})
+	if q.connections != 2 || q.unread != 2998368 || len(q.full) != 1 || q.full[0].bytes != 2998367 ||
+		q.full[0].remote.String() != "127.0.0.1:50000" {
+		t.Errorf("%+v", q)
 	}
 }
+
+func unknownPeer(ends) peer { return peer{kind: record.PeerUnknown} }
+
+// Whose a connection is follows from the other socket's owner. Without one here, it is a client of another machine if
+// sessions of this process reach the server without translation of their addresses, and no other machine sends the
+// load.
+func TestPeersAreFound(t *testing.T) {
+	files := recorded()
+	for _, pid := range []string{"100", "300", "400", "401", "500"} {
+		files[pid+"/net/tcp"] = peersText
+		files[pid+"/stat"] = statText("S", "1")
+		files[pid+"/comm"] = "tarantool\n"
+	}
+	files["300/comm"], files["500/comm"] = "brunt\n", "cat\n"
+	files["401/stat"] = statText("S", "400") // a child of the replica has the socket
+	proc := tree(t, files)
+	for path, inode := range map[string]string{"100/fd/3": "1", "300/fd/3": "10", "401/fd/3": "20", "400/fd/4": "2",
+		"500/fd/3": "30"} {
+		at := filepath.Join(proc, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.Symlink("socket:["+inode+"]", at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := netip.MustParseAddrPort("127.0.0.1:3301")
+	for address, want := range map[string]peer{
+		"127.0.0.1:50000": {kind: record.PeerGenerator},
+		"127.0.0.1:50001": {kind: record.PeerMember, command: "tarantool", pid: 400},
+		"127.0.0.1:50002": {kind: record.PeerProcess, command: "cat", pid: 500},
+		"127.0.0.1:50003": {kind: record.PeerAddress, address: "127.0.0.1:50003"}, // of a process that can't be seen
+		"10.0.0.8:50004":  {kind: record.PeerAddress, address: "10.0.0.8"},
+	} {
+		p := peers{proc: proc, server: 100, self: 300}
+		for range 2 {
+			if got := p.of(ends{server, netip.MustParseAddrPort(address)}); got != want {
+				t.Errorf("%s: %+v, want %+v", address, got, want)
+			}
+		}
+	}
+	seen := []record.UnreadPeer{{Kind: record.PeerAddress, Address: "10.0.0.8"},
+		{Kind: record.PeerAddress, Address: "127.0.0.1:50003"}, {Kind: record.PeerAddress, Address: "10.0.0.9"},
+		{Kind: record.PeerProcess, Address: "10.0.0.8"}}
+	tellReplicas(seen, []string{"10.0.0.8", "127.0.0.1"})
+	for i, want := range []string{record.PeerReplica, record.PeerReplica, record.PeerAddress, record.PeerProcess} {
+		if seen[i].Kind != want {
+			t.Errorf("%+v, want %s", seen[i], want)
+		}
+	}
+	elsewhere := ends{server, netip.MustParseAddrPort("10.0.0.8:50004")}
+	for name, p := range map[string]peers{"workers on other machines": {self: 300, remote: true},
+		"no session of this process": {self: 301}} {
+		p.proc, p.server = proc, 100
+		if got := p.of(elsewhere); got.kind != record.PeerUnknown {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// peersText are the sockets of a server, 127.0.0.1:3301 (inode 1), and of its clients (10, 20, 30, 40), of which one
+// listens itself (2).
+const peersText = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:0CE5 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0
+   1: 0100007F:0CE6 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 2 1 0 100 0 0 10 0
+   2: 0100007F:0CE5 0100007F:C350 01 002DC05F:00000000 01:00000014 00000000     0        0 3 1 0 100 0 0 10 0
+   3: 0100007F:C350 0100007F:0CE5 01 00000000:002DC05F 01:00000014 00000000     0        0 10 1 0 100 0 0 10 0
+   4: 0100007F:C351 0100007F:0CE5 01 00000000:002DC05F 01:00000014 00000000     0        0 20 1 0 100 0 0 10 0
+   5: 0100007F:C352 0100007F:0CE5 01 00000000:002DC05F 01:00000014 00000000     0        0 30 1 0 100 0 0 10 0
+   6: 0100007F:C353 0100007F:0CE5 01 00000000:002DC05F 01:00000014 00000000     0        0 40 1 0 100 0 0 10 0
+`
 
 // A table without the server's connections is read seldom while another one has them.
 func TestEmptyTablesAreReadSeldom(t *testing.T) {
@@ -195,12 +267,12 @@ func TestEmptyTablesAreReadSeldom(t *testing.T) {
 	var q queues
 	var buffer []byte
 	for k, want := range []int{4, 3, 2, 1, 0, 4} {
-		q.look(tables, []uint16{6379}, &buffer)
+		q.look(tables, []uint16{6379}, &buffer, unknownPeer)
 		if tables[0].left != 0 || tables[1].left != want || q.connections != 2*(k+1) {
 			t.Errorf("look %d: %d and %d looks left, %d connections", k, tables[0].left, tables[1].left, q.connections)
 		}
 	}
-	q.look(tables, []uint16{6380}, &buffer)
+	q.look(tables, []uint16{6380}, &buffer, unknownPeer)
 	if tables[0].left != 0 || tables[1].left != 0 {
 		t.Errorf("without connections: %d and %d looks left", tables[0].left, tables[1].left)
 	}
@@ -235,8 +307,22 @@ func TestTestsInOrder(t *testing.T) {
 			"limited by one thread's CPU: `tx` 62.0 % on CPU, 29.0 % waiting for one"},
 		{"collections", record.Process{OnCPU: .25, Queued: .55, OthersCPU: .1, Threads: thread(.21, .51)}, 8,
 			FindThread, "tx"},
-		{"unread", record.Process{UnreadShare: 1, UnreadMaxB: 2998224, UnreadB: 2998224, OnCPU: .9,
+		{"unread", record.Process{UnreadShare: 1, UnreadLoadShare: 1, UnreadMaxB: 2998224, UnreadB: 2998224, OnCPU: .9,
 			Threads: thread(.9, 0)}, 1, FindUnread, "2.86 MiB"},
+		{"unread by a replica", record.Process{UnreadShare: 1, UnreadMaxB: 2998224, Unread: []record.UnreadPeer{
+			{Kind: record.PeerMember, Command: "redis-server", PID: 12, Share: 1}}}, 1, FindUnread,
+			"another `redis-server` (process 12)"},
+		{"unread by a process", record.Process{UnreadShare: 1, UnreadMaxB: 2998224, Unread: []record.UnreadPeer{
+			{Kind: record.PeerProcess, Command: "cat", PID: 12, Share: 1}}}, 1, FindUnread, "to `cat` (process 12)"},
+		{"unread by a replica elsewhere", record.Process{UnreadShare: 1, UnreadMaxB: 2998224, Unread: []record.UnreadPeer{
+			{Kind: record.PeerReplica, Address: "10.0.0.8", Share: 1}}}, 1, FindUnread, "the replica at 10.0.0.8"},
+		{"unread by another machine", record.Process{UnreadShare: 1, UnreadMaxB: 2998224, Unread: []record.UnreadPeer{
+			{Kind: record.PeerAddress, Address: "10.0.0.8", Share: 1}}}, 1, FindUnread, "a client at 10.0.0.8"},
+		{"unread by a process, but one thread limits it", record.Process{UnreadShare: 1, UnreadMaxB: 2998224, OnCPU: .9,
+			Threads: thread(.9, 0), Unread: []record.UnreadPeer{{Kind: record.PeerProcess, Share: 1}}}, 8, FindThread, ""},
+		{"unread by a process and by the load", record.Process{UnreadShare: 1, UnreadLoadShare: .6, UnreadMaxB: 2998224,
+			Unread: []record.UnreadPeer{{Kind: record.PeerProcess, Share: .7}, {Kind: record.PeerGenerator, Share: .6}}}, 1,
+			FindUnread, "its answers stay unread"},
 		{"disk", record.Process{DiskSeen: .08, InDisk: .08, OnCPU: .9, Threads: thread(.9, 0),
 			Sleeps: []record.ThreadSleep{{Thread: "wal", For: "folio_wait_bit"}}}, 1, FindDisk, "`wal`, in `folio_wait_bit`"},
 		{"few durable writes", record.Process{DiskSeen: .13, InDisk: .13, OnCPU: .1, Queued: .1, Threads: thread(.1, .1)}, .5,
@@ -299,8 +385,10 @@ func FuzzParse(f *testing.F) {
 		busyTicks(data)
 		parseListeners(strings.NewReader(text))
 		parseUnix(strings.NewReader(text))
-		if n, sum, most := parseQueues(data, []uint16{6379}); n == 0 && sum+most > 0 {
-			t.Errorf("%d bytes without connections", sum)
+		connected(data, func(ends, string) {})
+		var q tcpQueues
+		if q.parse(data, []uint16{6379}); q.connections < len(q.full) {
+			t.Errorf("%+v", q)
 		}
 	})
 }

@@ -14,6 +14,14 @@ type queues struct {
 	unread      uint64 // bytes that were sent and not acknowledged, summed over connections and looks
 	most        uint64 // at one look
 	full        int    // looks at which a connection had more than unreadB
+	fullOfLoad  int    // those at which one had that isn't known not to be the load's
+	peers       map[peer]*heldBack
+}
+
+// heldBack sums up the connections with a peer that had more than unreadB to take.
+type heldBack struct {
+	looks       int
+	bytes, most uint64
 }
 
 // unreadB is how many bytes a connection has sent without the client taking them, if the client doesn't keep up.
@@ -22,7 +30,27 @@ const unreadB = 100_000
 
 func (q *queues) add(o *queues) {
 	q.looks, q.connections, q.unread = q.looks+o.looks, q.connections+o.connections, q.unread+o.unread
-	q.most, q.full = max(q.most, o.most), q.full+o.full
+	q.most, q.full, q.fullOfLoad = max(q.most, o.most), q.full+o.full, q.fullOfLoad+o.fullOfLoad
+	for who, h := range o.peers {
+		q.peer(who).add(h.looks, h.bytes, h.most)
+	}
+}
+
+// peer returns the sums of a peer.
+func (q *queues) peer(who peer) *heldBack {
+	h := q.peers[who]
+	if h == nil {
+		h = &heldBack{}
+		if q.peers == nil {
+			q.peers = map[peer]*heldBack{}
+		}
+		q.peers[who] = h
+	}
+	return h
+}
+
+func (h *heldBack) add(looks int, bytes, most uint64) {
+	h.looks, h.bytes, h.most = h.looks+looks, h.bytes+bytes, max(h.most, most)
 }
 
 // socketTable is a table of the kernel's TCP sockets.
@@ -35,42 +63,74 @@ type socketTable struct {
 // kernel takes milliseconds for a table, however few sockets are in it.
 const emptyLooks = 4
 
-// look adds the present state of the connections whose server's side has one of the ports.
-func (q *queues) look(tables []socketTable, ports []uint16, buffer *[]byte) {
-	var sum, widest uint64
-	n := 0
+// look adds the present state of the connections whose server's side has one of the ports. whose returns who has the
+// other side.
+func (q *queues) look(tables []socketTable, ports []uint16, buffer *[]byte, whose func(ends) peer) {
+	var now tcpQueues
 	for i := range tables {
 		t := &tables[i]
 		if t.left > 0 {
 			t.left--
 			continue
 		}
-		connections, bytes, most := parseQueues(t.file.read(buffer), ports)
-		n, sum, widest = n+connections, sum+bytes, max(widest, most)
-		if connections == 0 {
+		before := now.connections
+		now.parse(t.file.read(buffer), ports)
+		if now.connections == before {
 			t.left = emptyLooks
 		}
 	}
-	if n == 0 { // they are looked for everywhere
+	if now.connections == 0 { // they are looked for everywhere
 		for i := range tables {
 			tables[i].left = 0
 		}
 	}
 	q.looks++
-	q.connections += n
-	q.unread += sum
-	q.most = max(q.most, sum)
-	if widest > unreadB {
+	q.connections += now.connections
+	q.unread += now.unread
+	q.most = max(q.most, now.unread)
+	if len(now.full) > 0 {
 		q.full++
+		q.addFull(now.full, whose)
 	}
 }
 
-// parseQueues parses /proc/net/tcp. The local address is in the second column, the state in the fourth (01:
-// established), and the lengths of the queues in the fifth, tx_queue:rx_queue, in hexadecimal bytes.
-func parseQueues(data []byte, ports []uint16) (connections int, sum, most uint64) {
+// addFull adds the connections of a look that had more than unreadB.
+func (q *queues) addFull(full []backlog, whose func(ends) peer) {
+	sums := map[peer]uint64{}
+	ofLoad := false
+	for _, b := range full {
+		who := whose(b.ends)
+		sums[who] += b.bytes
+		ofLoad = ofLoad || who.mayBeLoad()
+	}
+	for who, bytes := range sums {
+		q.peer(who).add(1, bytes, bytes)
+	}
+	if ofLoad {
+		q.fullOfLoad++
+	}
+}
+
+// tcpQueues are the queues of a server's connections at one look.
+type tcpQueues struct {
+	connections int
+	unread      uint64
+	full        []backlog
+}
+
+// backlog is a connection that has more than unreadB to take.
+type backlog struct {
+	ends
+	bytes uint64
+}
+
+// parse adds the connections in /proc/net/tcp or tcp6 whose local side has one of the ports. The addresses are in the
+// second and third column, the state in the fourth (01: established), and the lengths of the queues in the fifth,
+// tx_queue:rx_queue, in hexadecimal bytes.
+func (q *tcpQueues) parse(data []byte, ports []uint16) {
 	for line := range bytes.Lines(data) {
 		f := bytes.Fields(line)
-		if len(f) < 5 || string(f[3]) != "01" || len(f[1]) < 5 {
+		if len(f) < 5 || string(f[3]) != stateEstablished || len(f[1]) < 5 {
 			continue
 		}
 		var port [2]byte
@@ -83,8 +143,13 @@ func parseQueues(data []byte, ports []uint16) (connections int, sum, most uint64
 		if !ok || err != nil {
 			continue
 		}
-		connections++
-		sum, most = sum+n, max(most, n)
+		q.connections++
+		q.unread += n
+		if n <= unreadB {
+			continue
+		}
+		if e, ok := parseEnds(string(f[1]), string(f[2])); ok {
+			q.full = append(q.full, backlog{e, n})
+		}
 	}
-	return connections, sum, most
 }

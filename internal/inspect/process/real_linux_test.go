@@ -3,16 +3,22 @@ package process
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/test/testserver"
 )
 
 // spun is how often the process that computes went round.
@@ -76,8 +82,17 @@ func helper(t *testing.T, kind string) (address string, pid int) {
 	return line[:len(line)-1], cmd.Process.Pid
 }
 
-// seen observes a server until a condition holds, and for as many samples as are needed.
-func seen(t *testing.T, address string, pid int, until func(o *observed) bool) []string {
+// seen observes a server until a condition holds, and for as many samples as are needed, and returns what is found.
+func seen(t *testing.T, address string, pid int, until func(o *observed) bool) (ids []string) {
+	t.Helper()
+	p := watched(t, address, pid, until)
+	for _, f := range judge(&p, 0) {
+		ids = append(ids, f.ID)
+	}
+	return ids
+}
+
+func watched(t *testing.T, address string, pid int, until func(o *observed) bool) record.Process {
 	t.Helper()
 	all := Find([]string{address})
 	if len(all) != 1 || all[0].PID != pid {
@@ -100,11 +115,7 @@ func seen(t *testing.T, address string, pid int, until func(o *observed) bool) [
 	o.close(true, time.Since(began), 0)
 	p := o.record()
 	t.Logf("%+v", p)
-	var ids []string
-	for _, f := range judge(&p, 0) {
-		ids = append(ids, f.ID)
-	}
-	return ids
+	return p
 }
 
 // A thread that computes all the time is found. If other processes have the cores, it is said that they do.
@@ -124,16 +135,66 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	looks := 0
-	got := seen(t, address, pid, func(o *observed) bool {
+	if got := seen(t, address, pid, unread5()); !slices.Equal(got, []string{FindUnread}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// unread5 holds when connections were full in enough looks, one after another.
+func unread5() func(o *observed) bool {
+	return func(o *observed) bool {
 		if o.now.unread.full == 0 { // not yet full
 			o.now.unread = queues{}
 		}
-		looks++
 		return o.now.unread.full >= leastLooks
-	})
-	if !slices.Equal(got, []string{FindUnread}) {
-		t.Errorf("%v after %d looks", got, looks)
+	}
+}
+
+// What a replica that stands still doesn't read isn't blamed on the load.
+func TestReplicaThatStandsStill(t *testing.T) {
+	testserver.SkipQuick(t)
+	primary, replica := testserver.Redis(t), testserver.Redis(t)
+	ask := func(at *testserver.Server, words string, until string) {
+		t.Helper()
+		c, err := net.Dial("tcp", at.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		in := bufio.NewReader(c)
+		for end := time.Now().Add(time.Minute); ; {
+			if _, err := c.Write([]byte(words + "\r\n")); err != nil {
+				t.Fatal(err)
+			}
+			line, err := in.ReadString('\n')
+			if err == nil && line[0] == '$' {
+				length, _ := strconv.Atoi(strings.TrimSpace(line[1:]))
+				text := make([]byte, length+2)
+				_, err = io.ReadFull(in, text)
+				line = string(text)
+			}
+			if strings.Contains(line, until) {
+				return
+			}
+			if err != nil || time.Now().After(end) {
+				t.Fatalf("%s: %s, %v", words, line, err)
+			}
+		}
+	}
+	ask(replica, fmt.Sprintf("REPLICAOF %s %d", primary.Host, primary.Port), "OK")
+	ask(primary, "INFO replication", "state=online")
+	if err := syscall.Kill(replica.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(replica.PID, syscall.SIGCONT)
+	for range 16 { // more than what the kernel keeps for both sides
+		ask(primary, `EVAL "return redis.call('SET','k',string.rep('x',1000000))" 0`, "OK")
+	}
+	p := watched(t, primary.Addr, primary.PID, unread5())
+	found := judge(&p, 0)
+	if len(found) != 1 || found[0].ID != FindUnread || found[0].Severity != record.Minor || p.UnreadLoadShare > 0 ||
+		p.Unread[0].Kind != record.PeerMember || p.Unread[0].PID != replica.PID {
+		t.Errorf("%+v, %+v", found, p.Unread)
 	}
 }
 

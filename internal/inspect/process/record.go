@@ -7,10 +7,11 @@ import (
 	"brunt/internal/record"
 )
 
-// The most threads and sleeps that are kept in the record.
+// The most threads, sleeps and peers that are kept in the record.
 const (
 	mostThreads = 20
 	mostSleeps  = 10
+	mostUnread  = 5
 )
 
 // record returns what was seen of the process in the measured time.
@@ -35,6 +36,7 @@ func (o *observed) record() record.Process {
 		looks := float64(q.looks)
 		p.Connections, p.UnreadB = float64(q.connections)/looks, float64(q.unread)/looks
 		p.UnreadMaxB, p.UnreadShare = float64(q.most), float64(q.full)/looks
+		p.UnreadLoadShare, p.Unread = float64(q.fullOfLoad)/looks, q.record()
 	}
 	p.Threads = o.byName(ns, n)
 	for k, count := range o.sleeps {
@@ -45,6 +47,19 @@ func (o *observed) record() record.Process {
 	})
 	p.Sleeps = p.Sleeps[:min(len(p.Sleeps), mostSleeps)]
 	return p
+}
+
+// record returns who had more than unreadB to take, the most often first.
+func (q *queues) record() (out []record.UnreadPeer) {
+	for who, h := range q.peers {
+		out = append(out, record.UnreadPeer{Kind: who.kind, Command: who.command, PID: who.pid, Address: who.address,
+			UnreadB: float64(h.bytes) / float64(q.looks), MaxB: float64(h.most), Share: float64(h.looks) / float64(q.looks)})
+	}
+	slices.SortFunc(out, func(a, b record.UnreadPeer) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(b.UnreadB, a.UnreadB), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.PID, b.PID), cmp.Compare(a.Address, b.Address))
+	})
+	return out[:min(len(out), mostUnread)]
 }
 
 // byName returns the use of the threads by name, each that of the busiest thread with the name.

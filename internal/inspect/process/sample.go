@@ -23,6 +23,7 @@ type observed struct {
 	threads map[int]*thread
 	members map[int]*member
 	sockets [2]socketTable
+	peers   peers
 	buffer  []byte // for files
 	begun   bool   // the threads that existed at the beginning are known
 	gone    bool
@@ -116,6 +117,7 @@ const mostOpen = 256
 func newObserved(t Target, proc, root string) *observed {
 	o := &observed{Target: t, proc: proc, root: root, self: os.Getpid(), threads: map[int]*thread{},
 		members: map[int]*member{}, sleeps: map[sleep]int{}}
+	o.peers = peers{proc: proc, server: t.PID, self: o.self}
 	for i, name := range []string{"tcp", "tcp6"} {
 		o.sockets[i].file = procFile{path: filepath.Join(o.path(t.PID, "net"), name), keep: true, long: true}
 	}
@@ -277,7 +279,7 @@ func (o *observed) count() {
 		o.quota = q
 	}
 	if o.begun && len(o.Ports) > 0 {
-		o.now.unread.look(o.sockets[:], o.Ports, &o.buffer)
+		o.now.unread.look(o.sockets[:], o.Ports, &o.buffer, o.peers.of)
 	}
 	o.begun = true
 }

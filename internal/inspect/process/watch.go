@@ -22,6 +22,9 @@ const (
 
 // Watch observes processes during a load. It is a measure.Sink that only signals its goroutine.
 type Watch struct {
+	// Remote says that the load also comes from other machines. It must be set before Start.
+	Remote bool
+
 	all   []*observed
 	ticks chan tick
 	stop  chan struct{}
@@ -47,7 +50,9 @@ func New() *Watch { return &Watch{ticks: make(chan tick, 16), stop: make(chan st
 // Start begins the observation of processes, which may be none. It must be called right before the load starts.
 func (w *Watch) Start(targets []Target) {
 	for _, t := range targets {
-		w.all = append(w.all, newObserved(t, procFolder, "/"))
+		o := newObserved(t, procFolder, "/")
+		o.peers.remote = w.Remote
+		w.all = append(w.all, o)
 	}
 	if len(w.all) == 0 {
 		return
@@ -158,9 +163,10 @@ func (w *Watch) close(t tick) {
 	}
 }
 
-// Finish ends the observation and returns what was seen of each process, with what limits it. It must be called after
-// the last interval. Later calls return nothing.
-func (w *Watch) Finish() (out []record.Process) {
+// Finish ends the observation and returns what was seen of each process, with what limits it. replicas are the
+// addresses, without ports, from which replicas of the servers are connected, as far as they are known. It must be
+// called after the last interval. Later calls return nothing.
+func (w *Watch) Finish(replicas ...string) (out []record.Process) {
 	w.once.Do(func() {
 		close(w.stop)
 		w.done.Wait()
@@ -168,6 +174,7 @@ func (w *Watch) Finish() (out []record.Process) {
 			if o.sum.length > 0 && o.sum.samples > 0 {
 				p := o.record()
 				p.CostShare = float64(w.spent) / max(float64(w.took), 1) / float64(len(w.all))
+				tellReplicas(p.Unread, replicas)
 				p.Findings = judge(&p, o.sum.inFlight/float64(o.sum.length))
 				out = append(out, p)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/process"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
@@ -34,6 +35,7 @@ type node struct {
 	slow     map[int64]slow
 	held     map[string]*held
 	clients  []inspect.Session // of the latest sample, by name and address
+	own      *process.Own      // tells the load's from others
 	unlisted bool              // a sample couldn't have them
 	before   map[string]latest // events of the latency monitor
 	events   map[string]latest // those during the load
@@ -60,9 +62,9 @@ type held struct {
 }
 
 func newNode(t protocol.Target) *node {
-	return &node{client: client{target: t, asked: map[string]float64{}}, readings: inspect.Readings{Gauges: gauge},
-		slow: map[int64]slow{}, held: map[string]*held{}, events: map[string]latest{}, config: map[string]string{},
-		lagMax: map[string]float64{}}
+	return &node{own: process.NewOwn(t.Address), client: client{target: t, asked: map[string]float64{}},
+		readings: inspect.Readings{Gauges: gauge}, slow: map[int64]slow{}, held: map[string]*held{},
+		events: map[string]latest{}, config: map[string]string{}, lagMax: map[string]float64{}}
 }
 
 // begin connects and reads what the load's figures are compared with. monitorMs, if not 0, is the threshold of the
@@ -229,12 +231,21 @@ func (n *node) sample(ctx context.Context) error {
 // buffers. What sessions do isn't known: Redis executes one command at a time, which is now CLIENT LIST.
 func (n *node) sessions(all []session) {
 	n.clients = nil
-	for _, s := range all {
+	addresses := make([]string, len(all))
+	for k, s := range all {
+		addresses[k] = s["addr"]
+	}
+	own := n.own.Among(addresses)
+	for k, s := range all {
 		if strings.ContainsAny(s["flags"], "SM") || s["name"] == clientName {
 			continue
 		}
 		host, _, _ := net.SplitHostPort(s["addr"])
-		n.clients = append(n.clients, inspect.Session{Application: s["name"], Address: host, Count: 1})
+		name := s["name"]
+		if own[k] {
+			name = protocol.SessionName
+		}
+		n.clients = append(n.clients, inspect.Session{Application: name, Address: host, Count: 1})
 		output := s.number("omem")
 		if output < leastOutput {
 			continue
@@ -267,7 +278,8 @@ func (n *node) close() {
 // replicas returns how far the node's replicas were behind at most.
 func (n *node) replicas() (out []record.ReplicaLag) {
 	for name, behind := range n.lagMax {
-		out = append(out, record.ReplicaLag{Name: name, State: "online", BytesMax: behind})
+		host, _, _ := net.SplitHostPort(name)
+		out = append(out, record.ReplicaLag{Name: name, State: "online", BytesMax: behind, Address: host})
 	}
 	return out
 }
@@ -288,7 +300,7 @@ func (n *node) missing() (out []record.Warning) {
 			message.Text("error", u.err.Error())))
 	}
 	if n.other != "" {
-		out = append(out, record.NewWarning("inspect-mysql-servers", message.Text("first", n.first["run_id"]),
+		out = append(out, record.NewWarning("inspect-servers", message.Text("first", n.first["run_id"]),
 			message.Text("second", n.other)))
 	} else if n.restarts > 0 {
 		out = append(out, record.Notice("inspect-restarted", message.Text("server", n.client.target.Address)))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -169,13 +170,14 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// Whose connections there are is known by their names. If the load sends commands over sessions without a name, theirs
-// can't be told from others.
+// Whose connections there are is known by their names and, of those of this process, by their addresses. If the load
+// sends commands over sessions of neither kind, theirs can't be told from others.
 func TestConnectionsAreCounted(t *testing.T) {
 	s := testserver.Redis(t)
 	for _, name := range []string{protocol.SessionName, protocol.SessionName, "cart"} {
-		drive(t, s.Addr).do("CLIENT SETNAME " + name)
+		elsewhere(t, s, name)
 	}
+	drive(t, s.Addr) // a session of a script, which has a name of its own
 	sampled := func(i *Inspector) {
 		for range 3 {
 			if err := i.sample(t.Context(), time.Second); err != nil {
@@ -188,7 +190,7 @@ func TestConnectionsAreCounted(t *testing.T) {
 		t.Fatalf("%+v", out.Activity.Clients)
 	}
 	for k, want := range []record.ClientPool{
-		{Application: protocol.SessionName, Address: s.Host, Mean: 2, Max: 2, Generator: true},
+		{Application: protocol.SessionName, Address: s.Host, Mean: 3, Max: 3, Generator: true},
 		{Application: "cart", Address: s.Host, Mean: 1, Max: 1},
 	} {
 		if got := out.Activity.Clients[k]; got != want {
@@ -196,10 +198,35 @@ func TestConnectionsAreCounted(t *testing.T) {
 		}
 	}
 	unnamed := testserver.Redis(t)
-	drive(t, unnamed.Addr)
+	elsewhere(t, unnamed, "cart")
 	out = watched(t, unnamed.Addr, []inspect.Operation{operation("get", "GET", "k")}, sampled)
 	if out.Activity.Clients != nil {
 		t.Errorf("%+v, though the load's sessions have no name", out.Activity.Clients)
+	}
+}
+
+// elsewhere opens a session of another program.
+func elsewhere(t *testing.T, s *testserver.Server, name string) {
+	t.Helper()
+	cmd := exec.Command("redis-cli", "-h", s.Host, "-p", fmt.Sprint(s.Port))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatalf("redis-cli (apt-get install -y redis-tools): %v", err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	fmt.Fprintf(in, "CLIENT SETNAME %s\n", name)
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "OK\n" {
+		t.Fatalf("%q, %v", line, err)
 	}
 }
 

@@ -253,7 +253,7 @@ func (s *sightings) replication(info map[string]any, to *inspect.Activity) {
 		// Servers of a ring are both. One that stands still lets the lag behind it stay as it was.
 		lag := r.upstream(upstream)
 		if lag >= 0 {
-			to.Lag("upstream "+id, r.status, 0, int64(lag*1e9))
+			to.Lag(record.ReplicaLag{Name: "upstream " + id, State: r.status, LagNsMax: int64(lag * 1e9)})
 		}
 		if r.status == "stopped" || r.status == "disconnected" {
 			r.broken++
@@ -263,7 +263,7 @@ func (s *sightings) replication(info map[string]any, to *inspect.Activity) {
 			clock, _ := downstream["vclock"].(map[string]any)
 			behind = max(number(info["lsn"])-number(clock[strconv.Itoa(int(own))]), 0)
 			state, _ := downstream["status"].(string)
-			to.Lag("downstream "+id, state, behind, 0)
+			to.Lag(record.ReplicaLag{Name: "downstream " + id, State: state, BytesMax: behind})
 			if r.grown = r.grown || behind > 0; upstream == nil {
 				if r.status = state; state == "stopped" {
 					r.broken++

@@ -295,6 +295,12 @@ func TestTables(t *testing.T) {
 	if unknown := (Table{"a text": {ID: "of-a-newer-version"}}); unknown.Resolve(&out) != nil || out.Why.ID != in.Why.ID {
 		t.Errorf("%+v", out.Why)
 	}
+	older := file{Why: Literal("a text"), Messages: Table{"a text": {ID: "inspect-mysql-servers",
+		Args: map[string]value{"first": {KindText: "a"}, "second": {KindText: "b"}}}}}
+	err := older.Messages.Resolve(&older)
+	if got := older.Why.In(units.Russian); err != nil || !strings.Contains(got, "разные серверы (a, b)") {
+		t.Errorf("%q, %v", got, err)
+	}
 }
 
 // A share above 1 is an error and is never printed.

@@ -3,6 +3,7 @@
 package message
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -244,9 +245,15 @@ func (m Message) value() Value {
 	return out
 }
 
+// renamed has the present IDs of messages by those that files of older versions have.
+var renamed = map[string]string{
+	"inspect-mysql-servers":        "inspect-servers",
+	"inspect-mysql-servers.remedy": "inspect-servers.remedy",
+}
+
 // message is the inverse of Message.value.
 func (v Value) message() (Message, error) {
-	m := Message{ID: v.ID}
+	m := Message{ID: cmp.Or(renamed[v.ID], v.ID)}
 	for _, name := range sortedKeys(v.Args) {
 		step, _ := v.Args[name][stepKey].(float64)
 		for kind, x := range v.Args[name] {

@@ -114,7 +114,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	if err != nil {
 		return nil, "", err
 	}
-	d.f = f
+	d.f, f.live.processes.Remote = f, l.Workers.On != Local
 	defer func() { err = errors.Join(err, f.close()) }()
 	r, err := l.tables(ctx, o)
 	if err != nil {

@@ -174,6 +174,7 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 	if v.Began != nil {
 		v.Began(begun)
 	}
+	f.live.processes.Remote = l.Workers.On != Local
 	if err := f.live.start(begun, dir); err != nil {
 		return nil, Failure(ctx, err)
 	}

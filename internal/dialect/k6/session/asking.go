@@ -169,7 +169,7 @@ func (s *Session) asked(run *record.Run) {
 			strings.Join(servers.Names(), ", ")+")")))
 	}
 	if a.processes != nil {
-		run.Processes = append(run.Processes, a.processes.Finish()...)
+		run.Processes = append(run.Processes, a.processes.Finish(run.ReplicaAddresses()...)...)
 	}
 }
 

@@ -162,7 +162,7 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 			continue
 		}
 		asks, advises = asks || len(s.SQL) > 0 ||
-			s.sends() && s.Kind != campaignfile.StepSearch && s.Kind != campaignfile.StepMatrix,
+			s.sends() && s.Kind != campaignfile.StepSearch,
 			advises || s.Advisor
 	}
 	if err := c.reachSettings(ctx); err != nil {

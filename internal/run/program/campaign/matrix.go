@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"brunt/internal/base/secret"
 )
 
 // Matrix is a comparison of settings, as given on the command line.
@@ -25,6 +27,9 @@ type Matrix struct {
 	Tolerance   float64 // how much worse than the best still counts as equal, as a share
 	Repetitions int
 	By          string // the figure to compare by
+	// Inspect is the server that is asked what it did: KIND=URL, in which ${NAME} is a variable of the environment, or
+	// auto; "" for none.
+	Inspect string
 }
 
 // Text returns the file of a campaign with one step for a plan: a matrix is executed, stored and resumed as a campaign.
@@ -46,6 +51,13 @@ func (m *Matrix) Text(plan string) ([]byte, error) {
 			quoted = append(quoted, q(address))
 		}
 		fmt.Fprintf(&b, "addresses: [%s]\n", strings.Join(quoted, ", "))
+	}
+	if m.Inspect != "" {
+		if secret.Text(m.Inspect) != m.Inspect {
+			return nil, errors.New("--inspect: the campaign's file would have the password; put the URL into a variable of " +
+				"the environment, and write --inspect '${NAME}'")
+		}
+		fmt.Fprintf(&b, "inspect: %s\n", q(m.Inspect))
 	}
 	how, command := "reconfigure", m.Reconfigure
 	if m.Run != "" {

@@ -27,6 +27,28 @@ func TestMatrixKeepsAddressesApart(t *testing.T) {
 	}
 }
 
+// A matrix asks the server that is named, and no password comes into its file.
+func TestMatrixInspects(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plan.yml")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for server, want := range map[string]string{"auto": `inspect: "auto"`, "pg=${DSN}": `inspect: "pg=${DSN}"`,
+		"pg=postgres://me:s3cretword@h/d": ""} {
+		m := &Matrix{Reconfigure: "true", Inspect: server}
+		text, err := m.Text(path)
+		if want == "" {
+			if err == nil || strings.Contains(err.Error(), "s3cretword") || !strings.Contains(err.Error(), "${NAME}") {
+				t.Errorf("%s: %v", server, err)
+			}
+			continue
+		}
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("got\n%s, %v\nwant %s in it", text, err, want)
+		}
+	}
+}
+
 // Settings smaller than the best ones are advised if the difference may be due to chance.
 func TestSmallerSettingsThatMayBeAsGood(t *testing.T) {
 	cellOf := func(pool string, differs bool) program.CellLog {

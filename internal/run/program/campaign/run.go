@@ -348,18 +348,15 @@ func (c *Campaign) ready(ctx context.Context) error {
 	return c.service.configure(ctx, nil)
 }
 
-// look says how a run looks at the database.
-type look int
-
+// How runs look at the database.
 const (
-	unseen  look = iota
-	briefly      // without explaining statements, which would load it between two trials
-	closely
+	briefly = true // without explaining statements, which would load it between two trials
+	closely = false
 )
 
 // execute runs the loads of a step in its folder. A run that is complete already is not repeated, so a step that was
 // killed continues with the interrupted run.
-func (c *Campaign) execute(s *Step, look look) program.Driver {
+func (c *Campaign) execute(s *Step, brief bool) program.Driver {
 	return func(ctx context.Context, o program.Load) (*program.Outcome, error) {
 		dir := filepath.Join(c.folder(s), o.Name)
 		if kept, err := program.KeptOutcome(dir); kept != nil || err != nil {
@@ -370,8 +367,8 @@ func (c *Campaign) execute(s *Step, look look) program.Driver {
 			return nil, err
 		}
 		run := Run{Load: o, Dir: dir, Extra: map[string]string{"campaign": c.Name, "step": s.ID()}}
-		if look != unseen && c.Inspect != "" {
-			run.Inspect, run.Brief = c.expand(c.Inspect), look == briefly
+		if c.Inspect != "" {
+			run.Inspect, run.Brief = c.expand(c.Inspect), brief
 		}
 		for _, w := range c.Watch {
 			run.Watch = append(run.Watch, c.expand(w))

@@ -380,7 +380,7 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	program.SetSessions(p, sessions)
-	execute := c.execute(s, unseen)
+	execute := c.execute(s, briefly)
 	m := &program.Matrix{
 		MatrixOptions: program.MatrixOptions{Cells: cells(s), Repetitions: s.Repetitions, Seed: s.Load.Seed, By: s.By,
 			Tolerance: s.Tolerance, N: n},

@@ -21,7 +21,7 @@ import (
 )
 
 // halfWidth is the width of a chart that is placed next to another one.
-const halfWidth = 560
+const halfWidth = 440
 
 // tests is the chapter about the tests, step by step.
 func (d *document) tests() {
@@ -414,7 +414,8 @@ func (d *document) matrixParts(r *Result) {
 			unit = "per_s"
 		}
 		over.charts = append(over.charts, chart{id: r.ID + "-heat", title: title,
-			svg: svg.Matrix(svg.Frame{Title: title, Y: svg.Axis{Unit: unit}, Language: d.l}, rows, columns, values)})
+			svg: svg.Matrix(svg.Frame{Title: title, Y: svg.Axis{Unit: unit}, Width: max(halfWidth, 150+60*len(columns)),
+				Language: d.l}, rows, columns, values)})
 	}
 	over.tables = append(over.tables, d.cellRuns(r))
 	d.add(over)
