@@ -109,6 +109,9 @@ func TakeWorkers(args []string) (f *WorkerFlags, rest []string, err error) {
 	return f, rest, err
 }
 
+// AboutWorkers is what the help of such a tool says about the flags that TakeWorkers takes.
+const AboutWorkers = "\nThe load can be sent from several processes or hosts: --workers N, --on, --hosts; see docs/scale.md.\n"
+
 // TakeFlags sets the flags of fs that a command line of another tool contains, whose flag parser doesn't know them, and
 // returns the rest. Flags may have one dash or two. Arguments after -- are left unchanged.
 func TakeFlags(fs *pflag.FlagSet, args []string) (rest []string, err error) {

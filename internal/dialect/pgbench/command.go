@@ -272,6 +272,7 @@ func usage(w io.Writer, name string, version int) {
 	for _, o := range ourOptions() {
 		fmt.Fprintf(&b, "%-30s %s\n", "  --"+o.name, o.about)
 	}
+	b.WriteString(command.AboutWorkers)
 	b.WriteString("\nReport bugs to the project that you have this program from.\n")
 	// Errors of writing a help text are ignored.
 	_, _ = io.WriteString(w, b.String())

@@ -64,7 +64,7 @@ func newCommand(s *command.Env) *cobra.Command {
 		fmt.Fprintln(w)
 		io.WriteString(w, usage(Version10))
 		var x execution
-		fmt.Fprintf(w, "Options of brunt:\n%s", x.flags().FlagUsages())
+		fmt.Fprintf(w, "Options of brunt:\n%s%s", x.flags().FlagUsages(), command.AboutWorkers)
 	})
 	return command.HasPlan(cmd)
 }

@@ -66,6 +66,7 @@ func timedLoads(t *testing.T) map[string]timedLoad {
 // A load of a tool is a load like any other: it is judged, asks the server, runs on workers, is compared, searched
 // with, disturbed, part of a campaign, and can be killed.
 func TestToolsAreJudgedComparedSearchedAndDisturbed(t *testing.T) {
+	t.Parallel()
 	testserver.SkipQuick(t)
 	for name, load := range timedLoads(t) {
 		t.Run(name, func(t *testing.T) {

@@ -154,23 +154,31 @@ func TestConvertedPlansSendTheSame(t *testing.T) {
 			compared[c.line[0]], compared[c.line[0]+" "+c.line[1]], compared[c.line[0]+" "+c.name] = true, true, true
 		}
 	}
-	compare(t, redisConversions(redis))
+	compare(t, redisConversions(t, redis))
 	compare(t, webConversions(t, web))
 	t.Run("grpc", func(t *testing.T) { compare(t, grpcConversions(t)) })
 	t.Run("etcd", func(t *testing.T) { compare(t, etcdConversions(t)) })
 	t.Run("postgres", func(t *testing.T) { compare(t, postgresConversions(t)) })
 	t.Run("mariadb", func(t *testing.T) { compare(t, mariadbConversions(t)) })
-	refused := shell.Run(t, "brunt", "convert", "version")
-	_, list, _ := strings.Cut(refused.Err, "convert one of these: ")
-	commands := strings.Split(strings.TrimSpace(list), ", ")
-	for _, command := range commands {
-		if !compared[strings.TrimPrefix(command, "brunt ")] {
+	for _, command := range convertible(t) {
+		if !compared[command] {
 			t.Errorf("%s isn't compared with its plan", command)
 		}
 	}
-	if len(commands) < 20 {
-		t.Errorf("the commands with plans are %q: %s", commands, refused.Err)
+}
+
+// convertible returns the commands that send one load, which a plan describes.
+func convertible(t *testing.T) (commands []string) {
+	t.Helper()
+	refused := shell.Run(t, "brunt", "convert", "version")
+	_, list, _ := strings.Cut(refused.Err, "convert one of these: ")
+	for command := range strings.SplitSeq(strings.TrimSpace(list), ", ") {
+		commands = append(commands, strings.TrimPrefix(command, "brunt "))
 	}
+	if len(commands) < 20 {
+		t.Fatalf("the commands with plans are %q: %s", commands, refused.Err)
+	}
+	return commands
 }
 
 // compare runs the command, and the plan that it is converted to.
@@ -242,7 +250,8 @@ func (c *conversion) compareBeyond(t *testing.T, plan string) {
 	}
 }
 
-func redisConversions(redis *recordingServer) []conversion {
+func redisConversions(t *testing.T, redis *recordingServer) []conversion {
+	host, port, _ := net.SplitHostPort(redis.Addr().String())
 	ycsb := func(command string, more ...string) []string {
 		return append([]string{"ycsb", command, "redis", "-p", "redis.addr=" + redis.Addr().String(), "-p", "randomseed=7",
 			"--quiet"}, more...)
@@ -250,6 +259,10 @@ func redisConversions(redis *recordingServer) []conversion {
 	const beyond = "YCSB's lines and results"
 	return []conversion{
 		{name: "ycsb run", line: ycsb("run", "--workload", "a", "-p", "operationcount=300", "-p", "recordcount=1000"),
+			take: redis.take, counted: `["H`, least: 300, beyond: beyond},
+		{name: "YCSB's own line", line: []string{"ycsb", "-t", "-db", "site.ycsb.db.RedisClient", "-P",
+			shell.File(t, "workload", "recordcount=1000\noperationcount=300\nworkload=site.ycsb.workloads.CoreWorkload\n"),
+			"-p", "redis.host=" + host, "-p", "redis.port=" + port, "-p", "randomseed=7", "-threads", "1", "--quiet"},
 			take: redis.take, counted: `["H`, least: 300, beyond: beyond},
 		{name: "ycsb load", line: ycsb("load", "--workload", "a", "-p", "recordcount=300", "-p", "load.pipeline=1"),
 			take: redis.take, counted: `["H`, least: 300, beyond: beyond + "|the property resume"},
@@ -270,7 +283,7 @@ end
 `)
 	list := file("list", "GET "+url+"a\n\nPOST "+url+"b\nX-A: 1\n")
 	phantom := file("load.yaml", "phantom:\n  enabled: true\n  address: "+host+"\n  uris: [/a, /b, /d]\n  headers: ['[Host: shop]']\n"+
-		"  instances: 1\n  load_profile: {load_type: rps, schedule: 'const(60, 1s)'}\n"+
+		"  instances: 1\n  load_profile: {load_type: rps, schedule: 'const(120, 0.5s)'}\n"+
 		"core: {artifacts_base_dir: "+t.TempDir()+"}\n")
 	pandora := file("pandora.yaml", `
 pandora:
@@ -425,16 +438,18 @@ func etcdConversions(t *testing.T) (all []conversion) {
 	return all
 }
 
-// postgresConversions are those of tools that send to PostgreSQL. Loads work on a copy of one database.
+// postgresConversions are those of tools that send to PostgreSQL. Loads work on a copy of one database, which those get
+// anew whose requests depend on the rows that they have changed.
 func postgresConversions(t *testing.T) []conversion {
 	s := testserver.Postgres(t)
 	tap := testserver.NewTap(t, s.Addr)
 	host, port, _ := net.SplitHostPort(s.Addr)
 	_, tapped, _ := net.SplitHostPort(tap.Addr)
 	s.Psql(t, "CREATE DATABASE original")
+	s.Psql(t, "CREATE DATABASE bench") // its tables are large, and not copied
 	url := "postgres://brunt@" + s.Addr + "/original"
 	for _, line := range [][]string{
-		{"pgbench", "-i", "-q", "-h", host, "-p", port, "-U", "brunt", "original"},
+		{"pgbench", "-i", "-q", "-h", host, "-p", port, "-U", "brunt", "bench"},
 		{"tpcb", "load", "--branches", "1", "--shrink", "100", "--quiet", "-a", url},
 		{"tpcc", "load", "--warehouses", "1", "--shrink", "100", "--quiet", "-a", url},
 		{"sysbench", "oltp_read_write", "--db-driver=pgsql", "--pgsql-host=" + host, "--pgsql-port=" + port,
@@ -444,10 +459,15 @@ func postgresConversions(t *testing.T) []conversion {
 			t.Fatalf("%q: %d", line, o.Code)
 		}
 	}
-	before := func() {
-		tap.Take()
-		s.Psql(t, "DROP DATABASE IF EXISTS copy")
-		s.Psql(t, "CREATE DATABASE copy TEMPLATE original")
+	s.Psql(t, "CREATE DATABASE copy TEMPLATE original")
+	before := func() { tap.Take() }
+	anew := func(c conversion) conversion {
+		c.before = func() {
+			tap.Take()
+			s.Psql(t, "DROP DATABASE copy")
+			s.Psql(t, "CREATE DATABASE copy TEMPLATE original")
+		}
+		return c
 	}
 	take := func() []string { return most(tap.Take(), postgresMessages) }
 	url = "postgres://brunt@" + tap.Addr + "/copy"
@@ -479,31 +499,35 @@ END;
 	}
 	all := []conversion{
 		of("pgbench own scripts", ofPgbench, pgbench("-t", "60", "-f", own+"@2", "-b", "select-only",
-			"copy")...),
-		of("pgbench prepared", ofPgbench, pgbench("-t", "60", "-M", "prepared", "copy")...),
-		of("pgbench rate", ofPgbench, pgbench("-t", "60", "-R", "500", "-S", "copy")...),
-		of("tpcb run", ofTPC, "tpcb", "run", "--rate", "60", "--duration", "1s", "--sessions", "1", "--seed", "4", "--late",
+			"bench")...),
+		of("pgbench prepared", ofPgbench, pgbench("-t", "60", "-M", "prepared", "bench")...),
+		of("pgbench rate", ofPgbench, pgbench("-t", "60", "-R", "500", "-S", "bench")...),
+		of("tpcb run", ofTPC, "tpcb", "run", "--rate", "200", "--duration", "300ms", "--sessions", "1", "--seed", "4", "--late",
 			"queue", "--quiet", "--no-record", "-a", url),
-		of("tpcc run", ofTPC, "tpcc", "run", "--rate", "30", "--duration", "1s", "--terminals", "1", "--seed", "4", "--late",
-			"queue", "--mix", "20,20,20,20,20", "--quiet", "--no-record", "-a", url),
+		anew(of("tpcc run", ofTPC, "tpcc", "run", "--rate", "100", "--duration", "300ms", "--terminals", "1", "--seed", "4",
+			"--late", "queue", "--mix", "20,20,20,20,20", "--quiet", "--no-record", "-a", url)),
 	}
 	for _, closed := range []conversion{
-		of("tpcb, closed", ofTPC, "tpcb", "run", "--duration", "1s", "--sessions", "1", "--seed", "4", "--quiet",
+		of("tpcb, closed", ofTPC, "tpcb", "run", "--duration", "400ms", "--sessions", "1", "--seed", "4", "--quiet",
 			"--no-record", "-a", url),
-		of("tpcc, a deck without think times", ofTPC, "tpcc", "run", "--no-think", "--duration", "1s", "--terminals", "1",
-			"--seed", "4", "--quiet", "--no-record", "-a", url),
+		anew(of("tpcc, a deck without think times", ofTPC, "tpcc", "run", "--no-think", "--duration", "400ms", "--terminals",
+			"1", "--seed", "4", "--quiet", "--no-record", "-a", url)),
 	} {
 		closed.timed = true
 		all = append(all, closed)
 	}
-	for kind, more := range map[string][]string{"queue": nil, "rate": {"--rate", "60", "--duration", "1s"},
-		"spike": {"--base", "20", "--peak", "100", "--rise", "500ms", "--hold", "500ms", "--fall", "500ms"}} {
+	for kind, more := range map[string][]string{"queue": nil, "rate": {"--rate", "200", "--duration", "300ms"},
+		"spike": {"--base", "20", "--peak", "300", "--rise", "200ms", "--hold", "200ms", "--fall", "200ms"}} {
 		line := []string{kind, "-c", picostress, "--proto", "pg", "-a", tap.Addr, "-u", "brunt", "--database", "copy", "--vu",
 			"1", "--quiet", "--no-record"}
-		all = append(all, of(kind, "", append(line, more...)...))
+		all = append(all, anew(of(kind, "", append(line, more...)...)))
 	}
 	for _, test := range []string{"oltp_read_write", "bulk_insert", "select_random_points", "select_random_ranges"} {
-		all = append(all, of("sysbench "+test, ofSysbench, sysbench(test, "--events=60", "--threads=1", "run")...))
+		c := of("sysbench "+test, ofSysbench, sysbench(test, "--events=60", "--threads=1", "run")...)
+		if test == "bulk_insert" {
+			c = anew(c)
+		}
+		all = append(all, c)
 	}
 	return append(all, of("sysbench --rate", ofSysbench+"|--forced-shutdown", sysbench("oltp_read_only", "--events=60",
 		"--threads=1", "--rate=300", "--forced-shutdown=9", "run")...))

@@ -27,14 +27,6 @@ func installed(t *testing.T, program, pkg string) string {
 	return path
 }
 
-// brunt builds brunt.
-func brunt(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "brunt")
-	goTool(t, "build", "-o", path, "brunt/cmd/brunt")
-	return path
-}
-
 // peer builds a load generator in the version that benchmarks are made with.
 func peer(t *testing.T, name, module string) string {
 	t.Helper()
@@ -84,11 +76,11 @@ func same(t *testing.T, got, want, exact string) {
 
 // The reports of brunt, called by a tool's name, are those of the tool on the same server.
 func TestReportsAreTheirTools(t *testing.T) {
+	t.Parallel()
 	testserver.SkipQuick(t)
 	url := "http://" + testserver.Nginx(t).Addr + "/"
-	ours := brunt(t)
 	as := func(line string, args ...string) string {
-		return output(t, ours, append(append([]string{"as"}, strings.Fields(line)...), args...)...)
+		return output(t, "brunt", append(append([]string{"as"}, strings.Fields(line)...), args...)...)
 	}
 	t.Run("wrk", func(t *testing.T) {
 		args := []string{"-t2", "-c", "4", "-d", "1s", "--latency", url}
@@ -221,10 +213,12 @@ var scripts = map[string]string{
 
 // Scripts send the same requests, and print the same, as under wrk.
 func TestScriptsDoWhatTheyDoUnderWrk(t *testing.T) {
+	t.Parallel()
 	testserver.SkipQuick(t)
-	wrk, ours := installed(t, "wrk", "wrk"), brunt(t)
+	wrk := installed(t, "wrk", "wrk")
 	for name, text := range scripts {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			file := filepath.Join(t.TempDir(), "script.lua")
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -243,7 +237,7 @@ func TestScriptsDoWhatTheyDoUnderWrk(t *testing.T) {
 				}
 				return strings.ReplaceAll(before+after, server.Listener.Addr().String(), "ADDRESS"), r.text
 			}
-			gotPrinted, got := run(ours, "as", "wrk", "--no-record")
+			gotPrinted, got := run("brunt", "as", "wrk", "--no-record")
 			wantPrinted, want := run(wrk)
 			n := min(len(got), len(want))
 			if gotPrinted != wantPrinted || n < 3 || !slices.Equal(got[:n], want[:n]) {

@@ -18,6 +18,7 @@ import (
 // TestTPCCOnWorkers loads TPC-C's warehouses by processes that run at the same time, and sends the load from two
 // workers. Conditions hold after both, and the counts of the workers add up to what is in the database.
 func TestTPCCOnWorkers(t *testing.T) {
+	t.Parallel()
 	testserver.SkipQuick(t)
 	s := testserver.Postgres(t)
 	where := []string{"--proto", "pg", "-a", s.Addr, "-u", s.User, "--database", s.Database}

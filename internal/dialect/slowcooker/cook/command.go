@@ -3,6 +3,7 @@ package cook
 import (
 	"embed"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +34,10 @@ func newCook(s *command.Env) *cobra.Command {
 	texts := command.Texts{Files: helpFiles, Folder: "help"}
 	cmd := texts.New("cook", nil, func(_ *cobra.Command, args []string) error { return slowCooker(s, args) })
 	cmd.DisableFlagParsing = true
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { slowcooker.Usage(cmd.OutOrStdout(), "brunt cook") })
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		slowcooker.Usage(cmd.OutOrStdout(), "brunt cook")
+		fmt.Fprint(cmd.OutOrStdout(), command.AboutWorkers)
+	})
 	return command.HasPlan(cmd)
 }
 

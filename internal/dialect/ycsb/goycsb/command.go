@@ -35,11 +35,12 @@ type commandFlags struct {
 	table                     string
 	threads, target, interval int
 
-	workload string
-	tier     string
-	awake    string
-	report   bool
-	quiet    bool
+	workload   string
+	tier       string
+	awake      string
+	thresholds []string
+	report     bool
+	quiet      bool
 }
 
 // helpFiles has a file for each command; see command.Texts.
@@ -90,6 +91,7 @@ func (f *commandFlags) bindLoad(cmd *cobra.Command) {
 	fs.StringVar(&f.tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a session)")
 	fs.StringVar(&f.awake, "awake", "auto", "keep this machine's cores from sleeping during the load: auto, on or off")
 	usage.InGroup(fs, usage.Machine)
+	command.BindThresholds(fs, &f.thresholds)
 	f.RecordFlags.Bind(fs)
 	f.LiveFlags.Bind(fs)
 	fs.BoolVar(&f.quiet, "quiet", false, "no notices")
@@ -165,6 +167,9 @@ func (f *commandFlags) execute(s *command.Env, settings *ycsb.Settings) error {
 		return exitcode.Usage(err)
 	}
 	job.Plan.Settings.Awake = f.awake
+	if err := job.Plan.Require(f.thresholds); err != nil {
+		return exitcode.Usage(err)
+	}
 	if err := f.CheckWorkers(&f.Record, job.Plan); err != nil {
 		return err
 	}

@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"brunt/test/testserver"
 )
 
 // YCSB's own properties lead to the server that they name, and the table's name to its schema.
 func TestYCSBReachesTheServerOfItsProperties(t *testing.T) {
 	t.Parallel()
-	redis, pg, maria := testserver.Redis(t), testserver.Postgres(t), testserver.MariaDB(t)
-	tarantool := testserver.Tarantool(t)
+	redis, pg, maria, tarantool := servers.Redis(t), servers.Postgres(t), servers.MariaDB(t), tarantool(t)
 	for name, given := range map[string][]string{
 		"redis": {"redis", "redis.host=" + redis.Host, fmt.Sprint("redis.port=", redis.Port), "redis.timeout=2000",
 			"redis.cluster=false"},

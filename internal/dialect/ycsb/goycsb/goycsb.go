@@ -126,7 +126,7 @@ func (y *Execution) exit(run *record.Run) error {
 			fmt.Errorf("data integrity: %d reads returned another value than was written; the first: %s", reads, first))
 	case run.Interrupted:
 		return exitcode.With(exitcode.Interrupted, nil)
-	case y.Report:
+	case y.Report || len(run.Thresholds) > 0:
 		return exitcode.With(verdict.ExitCode(run), nil)
 	case run.Total.Done > 0 && run.Total.OK == 0:
 		return errors.New("no operation succeeded; the lines above say why")

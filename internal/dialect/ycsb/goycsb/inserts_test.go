@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"brunt/test/testserver"
 )
 
 // insertRow is a database whose answers say whether an insert has made a record.
@@ -23,15 +21,18 @@ func insertRows() map[string]insertRow {
 			return b.given
 		}},
 		"sqlite": {"sqlite", true, func(t *testing.T) []string {
-			return []string{"-p", "sqlite.db=" + filepath.Join(t.TempDir(), "ycsb.db")}
+			return []string{"-p", "sqlite.db=" + filepath.Join(t.TempDir(), "ycsb.db"), "-p", "sqlite.synchronous=off"}
 		}},
 		"mysql": {"mysql", true, func(t *testing.T) []string {
-			s := testserver.MariaDB(t)
-			return []string{"-p", "mysql.host=" + s.Host, "-p", fmt.Sprint("mysql.port=", s.Port),
-				"-p", "mysql.user=" + s.User, "-p", "mysql.password=" + s.Password, "-p", "mysql.db=" + s.Database}
+			s := servers.MariaDB(t)
+			given := []string{"-p", "mysql.host=" + s.Host, "-p", fmt.Sprint("mysql.port=", s.Port),
+				"-p", "mysql.user=" + s.User, "-p", "mysql.password=" + s.Password, "-p"}
+			b := newTool(t, append(given, "mysql.db="+s.Database)...)
+			b.ok("load", "mysql", "--table", "inserts.first", "-p", "recordcount=1") // makes a database
+			return append(given, "mysql.db=inserts")
 		}},
 		"mongodb": {"mongodb", true, func(t *testing.T) []string {
-			return []string{"-p", "mongodb.url=mongodb://" + testserver.FerretDB(t).Addr + "/ycsb?w=1"}
+			return []string{"-p", "mongodb.url=mongodb://" + ferretDB(t).Addr + "/inserts?w=1"}
 		}},
 		"redis":         {"redis", false, redisOf("hash")},
 		"redis strings": {"redis", false, redisOf("string")},
@@ -39,21 +40,21 @@ func insertRows() map[string]insertRow {
 			return append(redisOf("hash")(t), "--tier", "library")
 		}},
 		"etcd": {"etcd", true, func(t *testing.T) []string {
-			return []string{"-p", "etcd.endpoints=" + testserver.Etcd(t).Addr}
+			return []string{"-p", "etcd.endpoints=" + servers.Etcd(t).Addr}
 		}},
 		"etcd library": {"etcd", false, func(t *testing.T) []string {
-			return []string{"-p", "etcd.endpoints=" + testserver.Etcd(t).Addr, "--tier", "library"}
+			return []string{"-p", "etcd.endpoints=" + servers.Etcd(t).Addr, "--tier", "library"}
 		}},
 		"bbolt":  {"boltdb", true, inside("bolt.path")},
 		"badger": {"badger", true, inside("badger.dir")},
 		"pebble": {"pebble", true, inside("pebble.dir")},
 		"tarantool": {"tarantool", false, func(t *testing.T) []string {
-			s := testserver.Tarantool(t)
+			s := tarantool(t)
 			return []string{"-p", "tarantool.addr=" + s.Addr, "-p", "tarantool.user=" + s.User, "-p",
 				"tarantool.password=" + s.Password}
 		}},
 		"dynamodb": {"dynamodb", false, func(t *testing.T) []string {
-			s := testserver.DynamoDB(t)
+			s := dynamoDB(t)
 			return []string{"-p", "dynamodb.endpoint=http://" + s.Addr, "-p", "dynamodb.access-key=" + s.User, "-p",
 				"dynamodb.secret-key=" + s.Password}
 		}},
@@ -67,7 +68,7 @@ func inside(property string) func(t *testing.T) []string {
 
 func redisOf(kind string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
-		return []string{"-p", "redis.addr=" + testserver.Redis(t).Addr, "-p", "redis.datatype=" + kind}
+		return []string{"-p", "redis.addr=" + servers.Redis(t).Addr, "-p", "redis.datatype=" + kind}
 	}
 }
 
@@ -78,7 +79,8 @@ func TestYCSBInsertsThatInsertNothing(t *testing.T) {
 	for name, row := range insertRows() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTool(t, append(row.given(t), "-p", "fieldcount=2", "--threads", "2")...)
+			table := "table=of" + strings.ReplaceAll(name, " ", "")
+			b := newTool(t, append(row.given(t), "-p", "fieldcount=2", "--threads", "2", "-p", table)...)
 			load := []string{"load", row.database, "-p", "recordcount=30"}
 			run := []string{"run", row.database, "-p", "recordcount=30", "-p", "operationcount=20",
 				"-p", "insertproportion=1", "-p", "readproportion=0", "-p", "updateproportion=0"}

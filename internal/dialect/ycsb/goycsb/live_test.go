@@ -38,13 +38,13 @@ func documentedLive(t *testing.T) []string {
 // During a workload the database is watched, and intervals are scraped and sent. No secret is printed or recorded.
 func TestYCSBExportsAndWatches(t *testing.T) {
 	t.Parallel()
-	redis, influx := testserver.Redis(t), testserver.InfluxDB(t)
+	redis, influx := servers.Redis(t), testserver.InfluxDB(t)
 	answer, err := http.PostForm("http://"+influx.Addr+"/query", url.Values{"q": {"CREATE DATABASE load"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
-	given := []string{"-p", "redis.addr=" + redis.Addr, "-p", "recordcount=100", "--results", t.TempDir()}
+	given := []string{"-p", "redis.addr=" + redis.Addr, "-p", "redis.db=4", "-p", "recordcount=100", "--results", t.TempDir()}
 	var out, errs bytes.Buffer
 	if code := cli.Main("test", append(strings.Fields("brunt ycsb load redis --workload b"), given...),
 		strings.NewReader(""),

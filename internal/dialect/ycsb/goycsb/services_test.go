@@ -23,7 +23,7 @@ func TestYCSBOnCassandra(t *testing.T) {
 
 func TestYCSBOnDynamoDB(t *testing.T) {
 	t.Parallel()
-	s := testserver.DynamoDB(t)
+	s := dynamoDB(t)
 	b := newTool(t, "-p", "dynamodb.endpoint=http://"+s.Addr, "-p", "dynamodb.access-key="+s.User, "-p",
 		"dynamodb.secret-key="+s.Password,
 		"-p", "recordcount=50", "-p", "dynamodb.rc.units=100", "-p", "dynamodb.wc.units=100")

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,23 +83,28 @@ func (b *tool) none(out string) {
 	}
 }
 
-// workloads loads and runs all workloads of a database. Scans are left out where it has none.
+// workloads loads and runs all workloads of a database. Scans are left out where it has none. YCSB's own workloads have
+// fewer records than their files say.
 func (b *tool) workloads(database string, scans bool, all string) {
 	b.t.Helper()
 	b.want(b.ok("load", database, "--workload", "a", "--threads", "4", "-p", "dropdata=true"), "INSERT", 1000)
+	const fewer = "recordcount=200"
 	for _, flavor := range []string{"", "java/"} {
 		for _, letter := range all {
 			if letter == 'e' && !scans {
 				continue
 			}
+			run := []string{"run", database, "--workload", flavor + string(letter), "--threads", "4", "-p", "operationcount=200"}
 			if flavor == "java/" || letter == 'e' { // workload d has inserted the records that e inserts
-				b.ok("load", database, "--workload", "java/a", "--threads", "4", "-p", "dropdata=true", "-p", "zeropadding=3")
+				b.ok("load", database, "--workload", "java/a", "--threads", "4", "-p", "dropdata=true", "-p", "zeropadding=3",
+					"-p", fewer)
+				run = append(run, "-p", fewer)
 			}
-			out := b.ok("run", database, "--workload", flavor+string(letter), "--threads", "4", "-p", "operationcount=400")
+			out := b.ok(run...)
 			b.none(out)
 			c := counts(out)
-			if done := c["TOTAL"] - c["READ_MODIFY_WRITE"]; done != 400 {
-				b.t.Errorf("workload %s%c: %d operations, want 400\n%s", flavor, letter, done, out)
+			if done := c["TOTAL"] - c["READ_MODIFY_WRITE"]; done != 200 {
+				b.t.Errorf("workload %s%c: %d operations, want 200\n%s", flavor, letter, done, out)
 			}
 		}
 	}
@@ -127,6 +133,9 @@ delete zz2
 	}
 }
 
+// databases counts those on the shared PostgreSQL.
+var databases atomic.Int64
+
 func redis(t *testing.T, s *testserver.Server, words ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -139,8 +148,11 @@ func redis(t *testing.T, s *testserver.Server, words ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// postgres returns a database of its own on the shared server.
 func postgres(t *testing.T) (*testserver.Server, *tool) {
-	s := testserver.Postgres(t)
+	shared := servers.Postgres(t)
+	s := &testserver.Server{Host: shared.Host, Port: shared.Port, User: shared.User, Database: fmt.Sprint("of", databases.Add(1))}
+	shared.Psql(t, "CREATE DATABASE "+s.Database)
 	return s, newTool(t, "-p", "pg.host="+s.Host, "-p", fmt.Sprint("pg.port=", s.Port), "-p", "pg.user="+s.User, "-p",
 		"pg.db="+s.Database)
 }
@@ -197,7 +209,7 @@ func TestYCSBFindsCorruptedValues(t *testing.T) {
 
 func TestYCSBOnRedis(t *testing.T) {
 	t.Parallel()
-	s := testserver.Redis(t)
+	s := servers.Redis(t)
 	for _, kind := range []string{"hash", "string"} {
 		b := newTool(t, "-p", "redis.addr="+s.Addr, "-p", "redis.datatype="+kind)
 		b.workloads("redis", false, "abcdf")
@@ -277,7 +289,7 @@ func TestYCSBOnHTTP(t *testing.T) {
 
 func TestYCSBOnSQLite(t *testing.T) {
 	t.Parallel()
-	b := newTool(t, "-p", "sqlite.db="+filepath.Join(t.TempDir(), "ycsb.db"))
+	b := newTool(t, "-p", "sqlite.db="+filepath.Join(t.TempDir(), "ycsb.db"), "-p", "sqlite.synchronous=off")
 	b.workloads("sqlite", true, "abcdef")
 	b.want(b.ok("load", "sqlite", "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 4)
 	b.want(b.ok("run", "sqlite", "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches",
@@ -309,7 +321,7 @@ func TestYCSBOnEmbeddedStores(t *testing.T) {
 
 func TestYCSBOnMariaDB(t *testing.T) {
 	t.Parallel()
-	s := testserver.MariaDB(t)
+	s := servers.MariaDB(t)
 	b := newTool(t, "-p", "mysql.host="+s.Host, "-p", fmt.Sprint("mysql.port=", s.Port), "-p", "mysql.user="+s.User, "-p",
 		"mysql.password="+s.Password, "-p", "mysql.db="+s.Database)
 	b.workloads("mysql", true, "abcdef")
@@ -320,7 +332,7 @@ func TestYCSBOnMariaDB(t *testing.T) {
 
 func TestYCSBOnFerretDB(t *testing.T) {
 	t.Parallel()
-	s := testserver.FerretDB(t)
+	s := ferretDB(t)
 	b := newTool(t, "-p", "mongodb.url=mongodb://"+s.Addr+"/ycsb?w=1")
 	b.want(b.ok("load", "mongodb", "--workload", "a", "--threads", "4", "-p", "recordcount=200"), "INSERT", 200)
 	for _, letter := range "abcdef" {
@@ -335,7 +347,7 @@ func TestYCSBOnFerretDB(t *testing.T) {
 
 func TestYCSBOnTarantool(t *testing.T) {
 	t.Parallel()
-	s := testserver.Tarantool(t)
+	s := tarantool(t)
 	b := newTool(t, "-p", "tarantool.addr="+s.Addr, "-p", "tarantool.user="+s.User, "-p",
 		"tarantool.password="+s.Password)
 	b.workloads("tarantool", true, "abcdef")
@@ -350,7 +362,7 @@ func TestYCSBOnTarantool(t *testing.T) {
 // The commands in the article about etcd work exactly as printed.
 func TestYCSBArticle(t *testing.T) {
 	t.Parallel()
-	s := testserver.Etcd(t)
+	s := servers.Etcd(t)
 	b := newTool(t, "-p", "etcd.endpoints="+s.Addr)
 	b.want(b.ok("load", "etcd", "-P", "workloads/etcd_offcial_workload"), "INSERT", 1)
 	out := b.ok("run", "etcd", "-P", "workloads/etcd_offcial_workload", "-p", "operationcount=2000")
@@ -434,12 +446,12 @@ func TestYCSBShellGoesToWhoAnswers(t *testing.T) {
 	}
 	closed.Close()
 	dead := closed.Addr().String()
-	r := testserver.Redis(t)
+	r := servers.Redis(t)
 	_, pg := postgres(t)
 	pg.ok("load", "pg", "-p", "recordcount=3", "-p", "fieldcount=1")
 	host := strings.TrimPrefix(pg.given[1], "pg.host=") + ":" + strings.TrimPrefix(pg.given[3], "pg.port=")
 	pg.given[1] = "pg.host=" + dead + "," + host
-	for database, b := range map[string]*tool{"redis": newTool(t, "-p", "redis.addr="+dead+";"+r.Addr), "pg": pg} {
+	for database, b := range map[string]*tool{"redis": newTool(t, "-p", "redis.addr="+dead+";"+r.Addr, "-p", "redis.db=5"), "pg": pg} {
 		b.given = append(b.given, "-p", "fieldcount=1")
 		code, out, errs := b.do("insert me field0=a\nread me\ndelete me\n", "shell", database)
 		if code != 0 || out != "Insert me ok\nRead me ok\nfield0=\"a\"\nDelete me ok\n" {
@@ -511,6 +523,18 @@ func TestYCSBWritesFiles(t *testing.T) {
 	us, err := strconv.ParseInt(strings.Split(lines[1], ",")[1], 10, 64)
 	if at := time.UnixMicro(us); err != nil || at.After(time.Now()) || time.Since(at) > 10*time.Minute {
 		t.Errorf("an operation began at %s", at)
+	}
+}
+
+// A rule for the result decides the exit code, and one that can't be read is refused.
+func TestYCSBHasThresholds(t *testing.T) {
+	t.Parallel()
+	run := []string{"run", "basic", "-p", "recordcount=10", "-p", "operationcount=100", "--threshold"}
+	for rule, want := range map[string]string{"errors < 1%": "0 98", "p(99) < 1ns": "99 98", "p(99) < soon": "104"} {
+		code, out, err := newTool(t).do("", append(run, rule)...)
+		if !strings.Contains(want, strconv.Itoa(code)) {
+			t.Errorf("%s: exit %d, want %s\n%s%s", rule, code, want, out, err)
+		}
 	}
 }
 
