@@ -264,6 +264,13 @@ func TestRefusedConnectionsAreFound(t *testing.T) {
 				defer c.Close()
 			}
 		}
+		until(t, i, func() bool { // the server counts the refusal after it has told the client
+			r, err := i.session.query(t.Context(), "SHOW GLOBAL STATUS LIKE 'Connection_errors_max_connections'")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.number(0, "Value") > 0
+		})
 	})
 	first(t, in, FindConnections, "1 connections were refused", "10")
 }
