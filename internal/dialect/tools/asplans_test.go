@@ -63,8 +63,8 @@ func timedLoads(t *testing.T) map[string]timedLoad {
 	}
 }
 
-// A load of a tool is a load like any other: it is judged, asks the server, runs on workers, is compared, searched
-// with, disturbed, part of a campaign, and can be killed.
+// A load of a tool is a load like any other: it is judged, asks the server, is watched, runs on workers, is compared,
+// searched with, disturbed, part of a campaign, and can be killed.
 func TestToolsAreJudgedComparedSearchedAndDisturbed(t *testing.T) {
 	t.Parallel()
 	testserver.SkipQuick(t)
@@ -130,9 +130,12 @@ func (w *worked) killed(t *testing.T) {
 }
 
 func (w *worked) judged(t *testing.T) {
-	out := w.brunt(t, "0 98", append(w.load.line(1), "--bundle", "judged", "--inspect", "auto", "--threshold",
-		"errors < 50%")...)
+	out := w.brunt(t, "0 98", append(w.load.line(1), "--bundle", "judged", "--inspect", "auto", "--watch",
+		fmt.Sprint("pid:", os.Getpid()), "--threshold", "errors < 50%")...)
 	run := w.result(t, "judged")
+	if n := len(run.Watched); n < 2 || run.Watched[n-1].Samples == 0 {
+		t.Errorf("watched %+v\n%s", run.Watched, out)
+	}
 	if len(run.Thresholds) != 1 || !run.Thresholds[0].Pass {
 		t.Errorf("thresholds %+v\n%s", run.Thresholds, out)
 	}

@@ -564,7 +564,7 @@ func TestYCSBTargetIsKeptAndMeasuredFromIntendedStart(t *testing.T) {
 	out := b.ok("run", "basic", "-p", "recordcount=10", "-p", "operationcount=100", "--target", "200", "-p",
 		"basicdb.simulatedelay=20",
 		"-p", "basicdb.randomizedelay=false", "-p", "measurement.interval=both", "-p", "updateproportion=0", "-p",
-		"warmuptime=1")
+		"warmuptime=0.2")
 	b.want(out, "READ", 100)
 	b.want(out, "Intended-READ", 100)
 	// One session serves 50 a second of the 200 offered, so that the queue grows to a second and a half.
