@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,5 +44,24 @@ func TestOwnSessionsAreTold(t *testing.T) {
 	other.proc, other.self = proc, 300
 	if got := other.Among(clients[:1]); got[0] {
 		t.Error("a session with another server is taken for one with this one")
+	}
+}
+
+// Sessions of workers are the load's, and those of other programs that this process has started aren't, such as those
+// of a campaign's service.
+func TestSessionsOfWorkersAreOwn(t *testing.T) {
+	proc := tree(t, map[string]string{"300/net/tcp": peersText, "300/task/300/children": "301 302 "})
+	for path, target := range map[string]string{"300/exe": "/bin/brunt", "301/exe": "/bin/brunt", "302/exe": "/bin/shop",
+		"300/fd/3": "socket:[10]", "301/fd/3": "socket:[20]", "302/fd/3": "socket:[30]"} {
+		at := filepath.Join(proc, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.Symlink(target, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := NewOwn("127.0.0.1:3301")
+	o.proc, o.self = proc, 300
+	got := o.Among([]string{"127.0.0.1:50000", "127.0.0.1:50001", "127.0.0.1:50002"})
+	if !slices.Equal(got, []bool{true, true, false}) {
+		t.Errorf("%v", got)
 	}
 }
