@@ -259,14 +259,9 @@ func TestHost(t *testing.T) {
 		}
 	}
 	for host, want := range map[string]string{
-<<<<<<< HEAD
-		"[fe80::1%eth0]:80": "[fe80::1]:80", "fe80::1%25": "fe80::1", "[::1]:80": "[::1]:80", "[fe80::1%eth0]": "[fe80::1]",
-		"a%b:80": "a%b:80", "h:80": "h:80"} {
-=======
 		"[fe80::1%eth0]:80": "[fe80::1]:80", "fe80::1%25": "fe80::1", "[::1]:80": "[::1]:80",
 		"[fe80::1%eth0]": "[fe80::1]", "a%b:80": "a%b:80", "h:80": "h:80",
 	} {
->>>>>>> w-edge
 		if got := WithoutZone(host); got != want {
 			t.Errorf("%s: got %s, want %s", host, got, want)
 		}
