@@ -705,7 +705,8 @@ func TestTolerances(t *testing.T) {
 	if usual.Of("rate") != 0.03 || usual.Of("response.p(99)") != 0.05 {
 		t.Errorf("%v", usual)
 	}
-	for _, text := range []string{"", "x", "rate=", "speed=5%", "first.min=5%", "service.p(99)=5%", "0", "-5%", "100%", "NaN", "rate=1e400"} {
+	for _, text := range []string{"", "x", "rate=", "speed=5%", "first.min=5%", "service.p(99)=5%",
+		"0", "-5%", "100%", "NaN", "rate=1e400"} {
 		if _, err := ParseTolerances([]string{text}); err == nil {
 			t.Errorf("%q was taken", text)
 		}
