@@ -16,11 +16,13 @@ func (t *writer) streams() cell.Table {
 		cell.Column{Head: t.say("operation"), Left: true}, cell.Column{Head: t.say("streams")},
 		cell.Column{Head: t.say("messages")}, cell.Column{Head: t.say("time"), Left: true},
 	), t.quantileColumns()...)}
+	shown := 0
 	for i := range t.run.Operations {
 		o := &t.run.Operations[i]
-		if o.Streams == 0 {
+		if o.Streams == 0 || t.brief && shown == briefOperations {
 			continue
 		}
+		shown++
 		if o.StreamFirst.Count == 0 { // there are only means
 			out.Columns[4].Priority = 0
 		}

@@ -34,7 +34,7 @@ func Brief(w io.Writer, run *record.Run, o Options) error {
 	p := &printer{o: o, columns: o.columns(), out: bufio.NewWriter(w)}
 	t := &writer{run: run, l: o.Language, path: o.Path, brief: true}
 	p.title(run)
-	p.tables(t.all(t.totals, t.latencies, t.responses, t.failures, t.thresholds))
+	p.tables(t.all(t.totals, t.latencies, t.streams, t.responses, t.failures, t.thresholds))
 	p.lastWord(run)
 	for _, list := range t.all(t.gist, t.whereabouts) {
 		p.lines(list)

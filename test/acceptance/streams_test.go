@@ -20,7 +20,7 @@ func TestTimesOfStreamsOfWorkers(t *testing.T) {
 	o := spawn(t, home, "grpc", s.Addr, "brunt.test.Echo/List", "-d", `{"count": 5, "size": 10}`, "-n", "60", "--sessions",
 		"4", "--connections", "2", "--workers", "2", "--mixed-cores", "--threshold", "first.p(99) < 1h", "--threshold",
 		"between.max < 1h", "--bundle", dir).wait()
-	if !judged(o.code) {
+	if !judged(o.code) || !strings.Contains(o.out, "STREAMS") {
 		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
 	var all measure.OperationAccount

@@ -161,10 +161,13 @@ func sideOf(runs []*result.Result) Side {
 	return s
 }
 
+// ofOperations are the metrics of single operations that are compared.
+var ofOperations = []string{"rate", "response.avg", "response.p(99)", "first.p(99)", "between.p(99)"}
+
 // metrics returns the metrics to compare, each once, the primary ones first.
 func metrics(base, candidate []*result.Result, main []string) (all []result.Metric) {
 	all = slices.DeleteFunc(metricsOf(slices.Concat(base, candidate)), func(m result.Metric) bool {
-		return m.Operation != "" && !slices.Contains([]string{"rate", "response.avg", "response.p(99)"}, m.Name)
+		return m.Operation != "" && !slices.Contains(ofOperations, m.Name)
 	})
 	rank := func(m result.Metric) int {
 		switch {

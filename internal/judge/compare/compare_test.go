@@ -695,19 +695,58 @@ func TestBenchfmt(t *testing.T) {
 }
 
 func TestTolerances(t *testing.T) {
-	got, err := ParseTolerances([]string{"10%", "rate=0.02", "response.p(99)=20 %"})
+	got, err := ParseTolerances([]string{"10%", "rate=0.02", "response.p(99)=20 %", "first=30%", "between.avg=0.4"})
 	if err != nil || got.Of("rate") != 0.02 || got.Of("count") != 0.1 || got.Of("response.p(99)") != 0.2 ||
-		got.Of("response.p(50)") != 0.1 || got.Of("errors") != 0.001 {
+		got.Of("response.p(50)") != 0.1 || got.Of("errors") != 0.001 || got.Of("first.p(99)") != 0.3 ||
+		got.Of("between.avg") != 0.4 || got.Of("between.p(50)") != 0.1 {
 		t.Errorf("%v, %v", got, err)
 	}
 	usual, _ := ParseTolerances(nil)
 	if usual.Of("rate") != 0.03 || usual.Of("response.p(99)") != 0.05 {
 		t.Errorf("%v", usual)
 	}
-	for _, text := range []string{"", "x", "rate=", "speed=5%", "0", "-5%", "100%", "NaN", "rate=1e400"} {
+	for _, text := range []string{"", "x", "rate=", "speed=5%", "first.min=5%", "service.p(99)=5%",
+		"0", "-5%", "100%", "NaN", "rate=1e400"} {
 		if _, err := ParseTolerances([]string{text}); err == nil {
 			t.Errorf("%q was taken", text)
 		}
+	}
+}
+
+// The times of streams' messages are compared, also of single operations.
+func TestStreamsAreCompared(t *testing.T) {
+	sides := [][]*result.Result{runs(1, 6, 1000, 10e6, 0.01), runs(2, 6, 1000, 10e6, 0.01)}
+	for k, side := range sides {
+		for i, r := range side {
+			for _, operation := range []string{"", "list"} {
+				r.Add("first.p(99)", operation, 1e6*(1+0.5*float64(k)+0.001*float64(i)))
+				r.Add("between.p(99)", operation, 2e6+1e3*float64(i))
+			}
+		}
+	}
+	c, err := Runs(sides[0], sides[1], Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Verdict{"first.p(99)": Regression, "between.p(99)": Equivalent}
+	compared := 0
+	for _, r := range c.Rows {
+		if v, ok := want[r.Metric]; ok {
+			compared++
+			if r.Verdict != v {
+				t.Errorf("%s of %q: %s", r.Metric, r.Operation, r.Verdict)
+			}
+		}
+	}
+	var text strings.Builder
+	for _, table := range c.Tables(units.English) {
+		for _, row := range table.Rows {
+			text.WriteString(row[0].Text + "\n")
+		}
+	}
+	if compared != 4 || !strings.Contains(text.String(), "first message p99\n") ||
+		!strings.Contains(text.String(), "list: between messages p99\n") {
+		t.Errorf("%d rows are compared:\n%s", compared, text.String())
 	}
 }
 
