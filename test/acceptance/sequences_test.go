@@ -41,6 +41,7 @@ func TestSequences(t *testing.T) {
 	stands["Tarantool"] = of("iproto", testserver.Tarantool(t))
 	for name, s := range stands {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			t.Run("repeated", func(t *testing.T) { insertsOfRepeatedRuns(t, s) })
 			t.Run("uuids", func(t *testing.T) { uuidsOfRepeatedRuns(t, s) })
 			t.Run("foreign", func(t *testing.T) { sequenceAfterForeignTable(t, s) })

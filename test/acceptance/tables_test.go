@@ -30,7 +30,10 @@ func tableStands(t *testing.T) map[string]stand {
 func onAllServers(t *testing.T, test func(t *testing.T, s stand)) {
 	t.Parallel()
 	for name, s := range tableStands(t) {
-		t.Run(name, func(t *testing.T) { test(t, s) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
 	}
 }
 

@@ -502,8 +502,8 @@ END;
 			"bench")...),
 		of("pgbench prepared", ofPgbench, pgbench("-t", "60", "-M", "prepared", "bench")...),
 		of("pgbench rate", ofPgbench, pgbench("-t", "60", "-R", "500", "-S", "bench")...),
-		of("tpcb run", ofTPC, "tpcb", "run", "--rate", "200", "--duration", "300ms", "--sessions", "1", "--seed", "4", "--late",
-			"queue", "--quiet", "--no-record", "-a", url),
+		of("tpcb run", ofTPC, "tpcb", "run", "--rate", "200", "--duration", "300ms", "--sessions", "1", "--seed", "4",
+			"--late", "queue", "--quiet", "--no-record", "-a", url),
 		anew(of("tpcc run", ofTPC, "tpcc", "run", "--rate", "100", "--duration", "300ms", "--terminals", "1", "--seed", "4",
 			"--late", "queue", "--mix", "20,20,20,20,20", "--quiet", "--no-record", "-a", url)),
 	}

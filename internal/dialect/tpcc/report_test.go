@@ -11,7 +11,8 @@ import (
 	"brunt/internal/render/cell"
 )
 
-// measured returns the figures of the command's load of TPC-C on a hundred warehouses, of 120 minutes, whose shares are right.
+// measured returns the figures of the command's load of TPC-C on a hundred warehouses, of 120 minutes, whose shares are
+// right.
 func measured(t *testing.T, alter func(run *record.Run)) *figures {
 	t.Helper()
 	run := &record.Run{DurationNs: int64(120 * time.Minute), Extra: map[string]string{"dialect": "tpcc",
@@ -96,7 +97,8 @@ func TestReport(t *testing.T) {
 		{"rolled back ones count", nil, "tpcc", "tpmC", "1200 144000 New-Orders in 2h0m0s, 1440 of them rolled back"},
 		{"a rate that TPC-C allows", nil, "tpcc", "per warehouse", "12.0 between 9 and 12.86"},
 		{"more than terminals can send", done(NewOrder, 156_000), "tpcc", "per warehouse", "13.0 above 12.86"},
-		{"too little for the warehouses", done(NewOrder, 107_000), "tpcc", "per warehouse", "not TPC-C; use fewer warehouses"},
+		{"too little for the warehouses", done(NewOrder, 107_000), "tpcc", "per warehouse",
+			"not TPC-C; use fewer warehouses"},
 		{"an hour", func(run *record.Run) { run.DurationNs /= 2 }, "tpcc", "interval", "shorter than the 120 minutes"},
 		{"120 minutes", nil, "tpcc", "interval", "long enough"},
 		{"orders that stay", less(NewOrder, countNotUndone, 3), "tpcc", "not undone", "3 New-Orders that should have been"},
@@ -108,7 +110,8 @@ func TestReport(t *testing.T) {
 		{"Delivery above it", p90(Delivery, 81*time.Second), "transactions", "Delivery", "too slow"},
 		{"Stock-Level at its limit", p90(StockLevel, 20*time.Second), "transactions", "Stock-Level", " ok"},
 		{"Stock-Level above it", p90(StockLevel, 21*time.Second), "transactions", "Stock-Level", "too slow"},
-		{"more than a tenth never answered", p90(Payment, time.Duration(record.Infinite)), "transactions", "Payment", "never"},
+		{"more than a tenth never answered", p90(Payment, time.Duration(record.Infinite)), "transactions", "Payment",
+			"never"},
 		{"few Deliveries", done(Delivery, 12_000), "transactions", "Delivery", "too few"},
 		{"no Delivery", func(run *record.Run) { run.Operations[Delivery].Name = "other" }, "transactions", "Delivery",
 			"left out: not TPC-C"},

@@ -201,7 +201,8 @@ func sqliteDatabase() *Database {
 			return plan.Target{
 				Protocol:  "sqlite",
 				Addresses: []string{set.Text("sqlite.db", filepath.Join(os.TempDir(), "ycsb.db"))},
-				Options:   options(set, map[string]string{"sqlite.journalmode": "journal_mode", "sqlite.synchronous": "synchronous"}),
+				Options: options(set, map[string]string{"sqlite.journalmode": "journal_mode",
+					"sqlite.synchronous": "synchronous"}),
 			}
 		},
 	}

@@ -44,7 +44,8 @@ func TestYCSBExportsAndWatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
-	given := []string{"-p", "redis.addr=" + redis.Addr, "-p", "redis.db=4", "-p", "recordcount=100", "--results", t.TempDir()}
+	given := []string{"-p", "redis.addr=" + redis.Addr, "-p", "redis.db=4", "-p", "recordcount=100", "--results",
+		t.TempDir()}
 	var out, errs bytes.Buffer
 	if code := cli.Main("test", append(strings.Fields("brunt ycsb load redis --workload b"), given...),
 		strings.NewReader(""),

@@ -151,7 +151,8 @@ func redis(t *testing.T, s *testserver.Server, words ...string) string {
 // postgres returns a database of its own on the shared server.
 func postgres(t *testing.T) (*testserver.Server, *tool) {
 	shared := servers.Postgres(t)
-	s := &testserver.Server{Host: shared.Host, Port: shared.Port, User: shared.User, Database: fmt.Sprint("of", databases.Add(1))}
+	s := &testserver.Server{Host: shared.Host, Port: shared.Port, User: shared.User,
+		Database: fmt.Sprint("of", databases.Add(1))}
 	shared.Psql(t, "CREATE DATABASE "+s.Database)
 	return s, newTool(t, "-p", "pg.host="+s.Host, "-p", fmt.Sprint("pg.port=", s.Port), "-p", "pg.user="+s.User, "-p",
 		"pg.db="+s.Database)
@@ -451,7 +452,8 @@ func TestYCSBShellGoesToWhoAnswers(t *testing.T) {
 	pg.ok("load", "pg", "-p", "recordcount=3", "-p", "fieldcount=1")
 	host := strings.TrimPrefix(pg.given[1], "pg.host=") + ":" + strings.TrimPrefix(pg.given[3], "pg.port=")
 	pg.given[1] = "pg.host=" + dead + "," + host
-	for database, b := range map[string]*tool{"redis": newTool(t, "-p", "redis.addr="+dead+";"+r.Addr, "-p", "redis.db=5"), "pg": pg} {
+	both := map[string]*tool{"redis": newTool(t, "-p", "redis.addr="+dead+";"+r.Addr, "-p", "redis.db=5"), "pg": pg}
+	for database, b := range both {
 		b.given = append(b.given, "-p", "fieldcount=1")
 		code, out, errs := b.do("insert me field0=a\nread me\ndelete me\n", "shell", database)
 		if code != 0 || out != "Insert me ok\nRead me ok\nfield0=\"a\"\nDelete me ok\n" {
