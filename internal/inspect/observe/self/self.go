@@ -141,7 +141,7 @@ func (p *Probe) watch() {
 // half of the gap, since it wasn't stopped then. Gaps longer than stillNs are left to beat.
 func held(gap, cpu, waited int64) int64 {
 	late, least := gap-beatNs-waited, heldNs
-	if cpu > beatNs/2 {
+	if cpu > beatNs/5 {
 		least = takenNs
 	}
 	if late < least || gap > stillNs || cpu > gap/2 {

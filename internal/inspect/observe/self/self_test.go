@@ -125,7 +125,7 @@ func TestHolds(t *testing.T) {
 		{"a core that woke up late", 24 * ms, 0, 0, 0},
 		{"stopped", 85 * ms, 2 * ms, 0, 75 * ms},
 		{"others took its core in turn", 14 * ms, 7 * ms, 0, 0},
-		{"others kept its core", 20 * ms, 9 * ms, 0, 10 * ms},
+		{"others kept its core", 20 * ms, 4 * ms, 0, 10 * ms},
 		{"another core was its own", 20 * ms, 11 * ms, 0, 0},
 		{"stopped, and no core at once", 105 * ms, 0, 20 * ms, 75 * ms},
 		{"no core", 110 * ms, 0, 98 * ms, 0},
