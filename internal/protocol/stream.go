@@ -40,7 +40,7 @@ type TimeStep struct {
 // TimeBits is the number of significant bits to which times are rounded: that of the histograms of package measure.
 const TimeBits = 11
 
-// Add adds a time of at low 0.
+// Add adds a time, which must not be negative.
 func (t *Times) Add(ns int64) {
 	if t.N == 0 || ns < t.MinNs {
 		t.MinNs = ns
