@@ -582,6 +582,7 @@ func (p *parser) returns() (stmt, error) {
 	}
 	p.take(";")
 	return func(x *scope) (flow, error) {
+		var err error // of this thread
 		x.value, err = v(x)
 		return returned, err
 	}, nil

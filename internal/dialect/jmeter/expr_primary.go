@@ -359,6 +359,7 @@ func (p *parser) created() (eval, error) {
 	return func(x *scope) (any, error) {
 		values := make([]any, len(args))
 		for i, a := range args {
+			var err error // of this thread
 			if values[i], err = a(x); err != nil {
 				return nil, err
 			}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -198,10 +199,16 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := c.runCode(testThread(nil), nil, nil, nil)
-			if err != nil || show(v) != want {
-				t.Errorf("got %v (%v), want %s", v, err, want)
+			var threads sync.WaitGroup // share what is compiled
+			for range 4 {
+				threads.Go(func() {
+					v, err := c.runCode(testThread(nil), nil, nil, nil)
+					if err != nil || show(v) != want {
+						t.Errorf("got %v (%v), want %s", v, err, want)
+					}
+				})
 			}
+			threads.Wait()
 		})
 	}
 }
