@@ -438,8 +438,8 @@ func etcdConversions(t *testing.T) (all []conversion) {
 	return all
 }
 
-// postgresConversions are those of tools that send to PostgreSQL. Loads work on a copy of one database, which those get
-// anew whose requests depend on the rows that they have changed.
+// postgresConversions are those of tools that send to PostgreSQL. Loads work on a copy of one database. It is copied
+// again for each load whose requests depend on rows that loads change.
 func postgresConversions(t *testing.T) []conversion {
 	s := testserver.Postgres(t)
 	tap := testserver.NewTap(t, s.Addr)
@@ -461,7 +461,7 @@ func postgresConversions(t *testing.T) []conversion {
 	}
 	s.Psql(t, "CREATE DATABASE copy TEMPLATE original")
 	before := func() { tap.Take() }
-	anew := func(c conversion) conversion {
+	copied := func(c conversion) conversion {
 		c.before = func() {
 			tap.Take()
 			s.Psql(t, "DROP DATABASE copy")
@@ -504,14 +504,14 @@ END;
 		of("pgbench rate", ofPgbench, pgbench("-t", "60", "-R", "500", "-S", "bench")...),
 		of("tpcb run", ofTPC, "tpcb", "run", "--rate", "200", "--duration", "300ms", "--sessions", "1", "--seed", "4",
 			"--late", "queue", "--quiet", "--no-record", "-a", url),
-		anew(of("tpcc run", ofTPC, "tpcc", "run", "--rate", "100", "--duration", "300ms", "--terminals", "1", "--seed", "4",
-			"--late", "queue", "--mix", "20,20,20,20,20", "--quiet", "--no-record", "-a", url)),
+		copied(of("tpcc run", ofTPC, "tpcc", "run", "--rate", "100", "--duration", "300ms", "--terminals", "1", "--seed",
+			"4", "--late", "queue", "--mix", "20,20,20,20,20", "--quiet", "--no-record", "-a", url)),
 	}
 	for _, closed := range []conversion{
 		of("tpcb, closed", ofTPC, "tpcb", "run", "--duration", "400ms", "--sessions", "1", "--seed", "4", "--quiet",
 			"--no-record", "-a", url),
-		anew(of("tpcc, a deck without think times", ofTPC, "tpcc", "run", "--no-think", "--duration", "400ms", "--terminals",
-			"1", "--seed", "4", "--quiet", "--no-record", "-a", url)),
+		copied(of("tpcc, a deck without think times", ofTPC, "tpcc", "run", "--no-think", "--duration", "400ms",
+			"--terminals", "1", "--seed", "4", "--quiet", "--no-record", "-a", url)),
 	} {
 		closed.timed = true
 		all = append(all, closed)
@@ -520,12 +520,12 @@ END;
 		"spike": {"--base", "20", "--peak", "300", "--rise", "200ms", "--hold", "200ms", "--fall", "200ms"}} {
 		line := []string{kind, "-c", picostress, "--proto", "pg", "-a", tap.Addr, "-u", "brunt", "--database", "copy", "--vu",
 			"1", "--quiet", "--no-record"}
-		all = append(all, anew(of(kind, "", append(line, more...)...)))
+		all = append(all, copied(of(kind, "", append(line, more...)...)))
 	}
 	for _, test := range []string{"oltp_read_write", "bulk_insert", "select_random_points", "select_random_ranges"} {
 		c := of("sysbench "+test, ofSysbench, sysbench(test, "--events=60", "--threads=1", "run")...)
 		if test == "bulk_insert" {
-			c = anew(c)
+			c = copied(c)
 		}
 		all = append(all, c)
 	}
