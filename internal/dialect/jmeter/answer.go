@@ -81,11 +81,12 @@ func (t *thread) ends(r *result) script.Step {
 		return script.Step{}
 	}
 	f := protocol.Failure{Class: protocol.Server, Code: r.code, Text: r.message}
+	failed := slices.IndexFunc(r.asserts, func(v assertResult) bool { return v.failed })
 	switch {
 	case r.lost != protocol.OK:
 		f.Class, f.Code = r.lost, ""
-	case r.failure != "":
-		f.Code, f.Text = "assertion", r.failure
+	case failed >= 0:
+		f.Code, f.Text = "assertion", r.asserts[failed].message
 	case strings.HasPrefix(r.code, "Non HTTP"):
 		f.Class, f.Code = protocol.Connect, ""
 	}

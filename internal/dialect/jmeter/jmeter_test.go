@@ -213,6 +213,19 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// A sample fails by its first assertion that failed, and not by one that holds and has a message as well.
+func TestFailuresOfSamples(t *testing.T) {
+	holds := assertResult{name: "holds", message: "as it should be"}
+	for want, r := range map[string]*result{
+		"500 broken":     {code: "500", message: "broken", failure: holds.message, asserts: []assertResult{holds}},
+		"assertion no a": {code: "200", asserts: []assertResult{holds, {failed: true, message: "no a"}}},
+	} {
+		if f := (&thread{}).ends(r).Failure; f.Code+" "+f.Text != want {
+			t.Errorf("got %s %s, want %s", f.Code, f.Text, want)
+		}
+	}
+}
+
 func TestJSONPath(t *testing.T) {
 	const doc = `{"a":{"b":[{"id":1,"n":"x"},{"id":2,"n":"y"},{"id":3}]},"t":"v","n":1.50,"z":null}`
 	for path, want := range map[string]string{
