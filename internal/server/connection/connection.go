@@ -157,6 +157,10 @@ func Complete(address, port string) (string, error) {
 	if err != nil {
 		bare := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
 		if address == "" || strings.Contains(bare, ":") && net.ParseIP(bare) == nil {
+			if _, rest, isURL := strings.Cut(address, "://"); isURL {
+				rest, _, _ = strings.Cut(rest, "/")
+				return "", fmt.Errorf("address %q is not host:port; write %s", address, rest)
+			}
 			return "", fmt.Errorf("address %q is not host:port", address)
 		}
 		return net.JoinHostPort(bare, port), nil
