@@ -230,6 +230,11 @@ func (c *checker) rpc(s *Step, at Position) {
 	c.template(s, at, r.Texts()...)
 }
 
+// isMethod reports whether a text may be a method of HTTP.
+func isMethod(text string) bool {
+	return text != "" && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
 func (c *checker) web(s *Step, at Position) {
 	w := s.Request.Web
 	if w == nil {
@@ -237,9 +242,13 @@ func (c *checker) web(s *Step, at Position) {
 		return
 	}
 	if !strings.HasPrefix(w.Path, "/") || strings.ContainsAny(w.Path, " \r\n\t") {
-		c.add(at, "begin it with / and escape spaces as %20", "HTTP path %q", w.Path)
+		fix := "begin it with / and escape spaces as %20"
+		if method, path, both := strings.Cut(w.Path, " "); both && isMethod(method) {
+			fix = fmt.Sprintf("write {method: %s, path: %s}", method, path)
+		}
+		c.add(at, fix, "HTTP path %q", w.Path)
 	}
-	if w.Method == "" || strings.Trim(w.Method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+	if !isMethod(w.Method) {
 		c.add(at, "use GET, POST, PUT, …", "HTTP method %q", w.Method)
 	}
 	texts := []string{w.Path, string(w.Body)}
