@@ -39,16 +39,28 @@ func (s *Stats) add(v int64, n uint64) {
 	s.count += n
 }
 
-// AddNs records the values of a histogram of nanoseconds in microseconds. Histograms have three significant digits.
+// AddNs records the values of a histogram of nanoseconds in microseconds. Histograms have three significant digits, and
+// know their least and greatest value, which are values of the statistics too: a script may look for them there.
 func (s *Stats) AddNs(h *measure.Histogram) {
+	first, left := true, h.Count()
+	one := func(v int64, n *uint64) {
+		if *n > 0 {
+			s.Add(v/1000, 1)
+			*n, left = *n-1, left-1
+		}
+	}
 	h.Each(func(lo, hi int64, n uint64) bool {
-		middle := lo + (hi-lo)/2
-		s.Add(min(max(middle, h.Min()), h.Max())/1000, n)
+		if first {
+			one(h.Min(), &n)
+			first = false
+		}
+		if left == n {
+			one(h.Max(), &n)
+		}
+		s.Add(min(max(lo+(hi-lo)/2, h.Min()), h.Max())/1000, n)
+		left -= n
 		return true
 	})
-	if h.Count() > 0 {
-		s.Least, s.Most = min(s.Least, h.Min()/1000), max(s.Most, h.Max()/1000)
-	}
 }
 
 // sorted returns the values in ascending order.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
 )
@@ -63,6 +64,25 @@ func TestStats(t *testing.T) {
 	s.Correct(30)
 	if s.Count() != 7 || s.Percentile(60) != 70 {
 		t.Errorf("%d %v", s.Count(), s.counts)
+	}
+}
+
+// The least and the greatest value are among the values, though a histogram's buckets are wider than a microsecond.
+func TestStatsOfAHistogram(t *testing.T) {
+	for _, values := range [][]int64{{7_001_000}, {7_001_000, 7_003_000}, {7_001_000, 7_001_000, 7_003_000, 9_999_000},
+		{1_000, 7_001_000, 900_001_000, 900_003_000}} {
+		var h measure.Histogram
+		for _, v := range values {
+			h.Record(v)
+		}
+		s := NewStats()
+		s.AddNs(&h)
+		least, _ := s.At(0)
+		most, _ := s.At(s.Distinct() - 1)
+		if s.Count() != uint64(len(values)) || least != values[0]/1000 || least != s.Least ||
+			most != values[len(values)-1]/1000 || most != s.Most {
+			t.Errorf("%v: %d values, from %d (%d) to %d (%d): %v", values, s.Count(), least, s.Least, most, s.Most, s.counts)
+		}
 	}
 }
 
