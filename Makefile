@@ -64,7 +64,7 @@ check: ## format, vet, staticcheck, the rules of the house; types on the other s
 	@$(ALIKE) $(GO) vet ./...
 	@$(ALIKE) $(GO) vet -tags nok6 ./internal/dialect/k6 ./internal/cli
 	@echo '== the rules of the house, the other systems'
-	@$(ALIKE) $(GO) test -vet=off ./test/lint
+	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) ./test/lint
 	@echo '== staticcheck'
 	@staticcheck=$$($(ALIKE) $(TOOLS) tool -n staticcheck); \
 	$(ALIKE) $$staticcheck ./...; cd tools; $(ALIKE) $$staticcheck ./...
@@ -81,7 +81,7 @@ race: ## every test, against real servers, under the race detector where it can 
 	@failed=0; \
 	{ $(RACING); $(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./examples ./situations && \
 	$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) ./test/acceptance/docs && \
-	$(ALIKE) $(TOOLS) test -vet=off ./release; } & others=$$!; \
+	$(ALIKE) $(TOOLS) test -vet=off -timeout $(TIMEOUT) ./release; } & others=$$!; \
 	{ $(RACING); $(GO) list ./... \
 		| grep -vxF "$$(printf 'brunt/test/%s\n' lint acceptance/clusters acceptance/docs acceptance/kubernetes; $(SINGLE))" \
 		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST); } || failed=1; \
