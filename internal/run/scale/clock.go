@@ -48,3 +48,20 @@ func bestOffset(samples []sample) (best Offset) {
 	}
 	return best
 }
+
+// fineNs is an uncertainty in ns that is small enough for any load.
+const fineNs = int64(time.Millisecond / 2)
+
+// enough reports whether more samples would hardly make the offset more certain: it is certain enough, or half of the
+// delays are within a quarter of the least. Then the network takes that time. Delays that differ more come from busy
+// machines, where one exchange among many is not delayed.
+func enough(samples []sample) bool {
+	best := bestOffset(samples).UncertaintyNs
+	near := 0
+	for _, s := range samples {
+		if s.delayNs() <= 2*best+best/2 {
+			near++
+		}
+	}
+	return best <= fineNs || 2*near >= len(samples)
+}

@@ -140,7 +140,7 @@ func (c *Coordinator) disagreement() error {
 		}
 		if u := time.Duration(h.Offset.UncertaintyNs); u > c.o.Interval/mostUncertainty {
 			faults = append(faults, fmt.Sprintf(
-				"the clock of worker %s is known to %s only, too little for intervals of %s: use a faster network, or longer intervals",
+				"the clock of worker %s is known to %s only, too little for intervals of %s: use a faster network, machines that are less busy, or longer intervals",
 				m.name(), u.Round(time.Microsecond), c.o.Interval))
 		}
 	}

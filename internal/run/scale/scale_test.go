@@ -503,6 +503,28 @@ func TestClockOffset(t *testing.T) {
 	}
 }
 
+// A far coordinator is asked a few times, one that busy machines delay until an exchange is short.
+func TestMoreSamplesWhileTheMachineDelaysThem(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	for name, row := range map[string]struct {
+		delays []int64
+		want   bool
+	}{
+		"near":             {[]int64{ms / 10, 30 * ms, 20 * ms, 15 * ms}, true},
+		"far":              {[]int64{80 * ms, 85 * ms, 81 * ms, 120 * ms}, true},
+		"delayed":          {[]int64{8 * ms, 30 * ms, 20 * ms, 15 * ms}, false},
+		"far, and delayed": {[]int64{80 * ms, 120 * ms, 160 * ms, 81 * ms, 180 * ms}, false},
+	} {
+		var samples []sample
+		for _, delay := range row.delays {
+			samples = append(samples, sample{AnsweredNs: delay})
+		}
+		if got := enough(samples); got != row.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // Names of a bundle's files have one or two parts and don't lead out of the bundle.
 func TestBundleFiles(t *testing.T) {
 	for name, want := range map[string]bool{

@@ -163,13 +163,16 @@ func (w *Worker) Name() string {
 	return m.name()
 }
 
-// samplesOfClock is the number of exchanges for measuring the offset of a clock.
-const samplesOfClock = 9
+// Exchanges for measuring the offset of a clock: at least fewSamples, and manySamples at most while enough says no.
+const (
+	fewSamples  = 9
+	manySamples = 100
+)
 
 // measure measures the offset of the coordinator's clock.
 func (w *Worker) measure(ctx context.Context) error {
 	var samples []sample
-	for range samplesOfClock {
+	for len(samples) < fewSamples || len(samples) < manySamples && !enough(samples) {
 		sent := w.clock.Now()
 		var s sample
 		if err := w.post(ctx, 5*time.Second, "clock", nil, &s); err != nil {
