@@ -62,6 +62,8 @@ type Figures struct {
 	Response   Times   // from the intended start to the end, of all arrivals
 	Service    Times   // from the actual start to the end, of successful operations
 	Lag        Times   // from the intended to the actual start
+	// Of answers that were streams of messages: from the start to the first message, and from each message to the next.
+	StreamFirst, StreamBetween Times
 }
 
 // Rule is a rule that a load was to hold, and its measured value.
@@ -144,7 +146,8 @@ func figures(o *record.Operation) (f Figures, err error) {
 	for _, t := range []struct {
 		to   *Times
 		from *record.Latency
-	}{{&f.Response, &o.Response}, {&f.Service, &o.Service}, {&f.Lag, &o.Lag}} {
+	}{{&f.Response, &o.Response}, {&f.Service, &o.Service}, {&f.Lag, &o.Lag}, {&f.StreamFirst, &o.StreamFirst},
+		{&f.StreamBetween, &o.StreamBetween}} {
 		if t.to.answers, err = t.from.Answers(); err != nil {
 			return f, fmt.Errorf("operation %q: %w", o.Name, err)
 		}

@@ -65,7 +65,35 @@ type OperationAccount struct {
 // Distributions is the number of an operation's histograms.
 const Distributions = 7
 
-// Times returns where the operation's histograms are. A histogram that is listed here is added up, merged and recorded.
+// Distribution declares one of an operation's histograms. What it says is all that exports, files, rules, comparisons
+// and confidence intervals need.
+type Distribution struct {
+	Name   string // in the record, in files and exports
+	Metric string // in rules and comparisons, see package metric; with one its figures stand in files. "" if there is none
+	Help   string // one line, exported with the histogram; "" if that isn't exported
+	Within bool   // its figures have confidence intervals
+	Stream bool   // only answers that were streams have it: exports leave it out where there are none
+}
+
+// Declared returns the declarations of the histograms, in the order of OperationAccount.Times.
+func Declared() [Distributions]Distribution {
+	return [...]Distribution{
+		{Name: "response", Metric: "response", Within: true,
+			Help: "From the intended start to the end, of operations that succeeded."},
+		{Name: "unhindered"},
+		{Name: "service", Metric: "service", Within: true,
+			Help: "From the actual send to the end, of operations that succeeded."},
+		{Name: "lag", Metric: "lag", Help: "From the intended start to the actual send."},
+		{Name: "failed_response", Help: "From the intended start to the end, of operations that failed."},
+		{Name: "stream_first", Metric: "first", Within: true, Stream: true,
+			Help: "From the send to the first message, of answers that were streams."},
+		{Name: "stream_between", Metric: "between", Within: true, Stream: true,
+			Help: "From each message to the next, of answers that were streams."},
+	}
+}
+
+// Times returns where the operation's histograms are. A histogram that is listed here is added up, merged and recorded;
+// Declared says what else is made of it.
 func (o *OperationAccount) Times() [Distributions]**Histogram {
 	return [...]**Histogram{&o.Response, &o.WithoutGenerator, &o.Service, &o.Lag, &o.FailedResponse, &o.StreamFirst,
 		&o.StreamBetween}

@@ -66,8 +66,8 @@ func (r *Run) DropDistributions() {
 }
 
 func (o *Operation) dropDistributions() {
-	for _, l := range []*Latency{&o.Response, &o.ResponseOK, &o.WithoutGenerator, &o.Service, &o.Lag, &o.FailedResponse,
-		&o.StreamFirst, &o.StreamBetween} {
+	times := o.Times()
+	for _, l := range append(times[:], &o.ResponseOK) {
 		l.HDR, l.Within = "", nil
 	}
 }

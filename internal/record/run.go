@@ -292,6 +292,12 @@ type Operation struct {
 	Standstill Standstill `json:"standstill,omitzero" merge:"sums"`
 }
 
+// Times returns the operation's distributions, in the order of measure.Declared.
+func (o *Operation) Times() [measure.Distributions]*Latency {
+	return [...]*Latency{&o.Response, &o.WithoutGenerator, &o.Service, &o.Lag, &o.FailedResponse, &o.StreamFirst,
+		&o.StreamBetween}
+}
+
 // Threshold is a rule and its result.
 type Threshold struct {
 	Text    string  `json:"text"`

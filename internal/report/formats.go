@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"brunt/internal/judge/verdict"
+	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/junit"
@@ -61,9 +62,12 @@ func CSV(w io.Writer, run *record.Run) error {
 	out := csv.NewWriter(w)
 	head := []string{"operation", "done", "ok", "failed", "attempts", "retries", "dropped", "late", "duration_s",
 		"rate_per_s", "offered_per_s"}
-	for _, kind := range []string{"response", "service", "lag"} {
+	declared := measure.Declared()
+	for _, d := range declared {
 		for _, q := range []string{"min", "mean", "p50", "p75", "p90", "p95", "p99", "p999", "p9999", "max"} {
-			head = append(head, kind+"_"+q+"_ns")
+			if d.Metric != "" {
+				head = append(head, d.Name+"_"+q+"_ns")
+			}
 		}
 	}
 	// Write errors are kept until Error is called.
@@ -75,7 +79,10 @@ func CSV(w io.Writer, run *record.Run) error {
 		}
 		row = append(row, cell.Number(float64(run.DurationNs)/1e9), cell.Number(o.RatePerS),
 			cell.Number(o.OfferedPerS))
-		for _, l := range []record.Latency{o.Response, o.Service, o.Lag} {
+		for i, l := range o.Times() {
+			if declared[i].Metric == "" {
+				continue
+			}
 			row = append(row, cell.Number(cell.Time(l.MinNs).Value), cell.Number(l.MeanNs))
 			for _, ns := range []record.Ns{l.P50Ns, l.P75Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.P9999Ns, l.MaxNs} {
 				row = append(row, cell.Number(cell.Time(ns).Value))

@@ -341,6 +341,11 @@ func (b *builder) runs() cell.Table {
 		{Head: b.say("rate")}, {Head: b.say("failed")},
 		{Head: b.say("response") + " p50"}, {Head: "p90"}, {Head: "p99"}, {Head: "p99.9"}, {Head: b.say("max")},
 	}
+	streams := slices.ContainsFunc(b.all, func(r Result) bool { return r.Run.Total.StreamFirst.Count > 0 })
+	if streams {
+		t.Columns = append(t.Columns, cell.Column{Head: message.Metric(b.l, "first.p(99)")},
+			cell.Column{Head: message.Metric(b.l, "between.p(99)")})
+	}
 	for i := range b.all {
 		run := b.all[i].Run
 		name, mark := verdictOf(run, b.l)
@@ -350,7 +355,12 @@ func (b *builder) runs() cell.Table {
 			estimate(cell.Rate(run.Total.RatePerS), run.Total.RateWithin),
 			failedShare(run.Total.Failed, run.Total.Done, cell.Plain),
 		}
-		t.Add(append(row, fewQuantiles(&run.Total.Response, cell.Plain)...)...)
+		row = append(row, fewQuantiles(&run.Total.Response, cell.Plain)...)
+		if streams {
+			row = append(row, fewQuantiles(&run.Total.StreamFirst, cell.Plain)[2],
+				fewQuantiles(&run.Total.StreamBetween, cell.Plain)[2])
+		}
+		t.Add(row...)
 	}
 	return t
 }

@@ -344,3 +344,29 @@ pandora:
 		t.Errorf("metadata %s", got)
 	}
 }
+
+// The examples can be read, and scenarios are the same in each of their forms.
+func TestTanksExamples(t *testing.T) {
+	t.Chdir("../../..")
+	plans := map[string]string{}
+	for _, name := range []string{"load", "uripost", "phantom", "cars", "cars-json", "cars-hcl"} {
+		o := shell.Run(t, "brunt", "convert", "tank", "-c", "examples/tank/"+name+".yaml")
+		if o.Code != 0 {
+			t.Fatalf("%s: exit %d\n%s", name, o.Code, o.Err)
+		}
+		plans[name] = o.Out[strings.Index(o.Out, "\nconfig_name"):]
+	}
+	if plans["cars-json"] != plans["cars"] || plans["cars-hcl"] != plans["cars"] {
+		t.Errorf("the scenarios differ:\n%s\n%s\n%s", plans["cars"], plans["cars-json"], plans["cars-hcl"])
+	}
+	for name, parts := range map[string][]string{
+		"uripost": {"POST /cars HTTP/1.0", `\"model\": \"tesla\"}`},
+		"phantom": {"GET / HTTP/1.1", "POST /cars HTTP/1.1", `\"model\": \"volga\"}`},
+	} {
+		for _, part := range parts {
+			if !strings.Contains(plans[name], part) {
+				t.Errorf("%s has no %s:\n%s", name, part, plans[name])
+			}
+		}
+	}
+}

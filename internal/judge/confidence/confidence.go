@@ -5,6 +5,7 @@
 package confidence
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -38,6 +39,7 @@ type Taker struct {
 	phases     map[string]*phase
 	course     course
 	decisions  map[string][]control.Decision // by phase
+	declared   [measure.Distributions]measure.Distribution
 	scratch    *measure.Histogram
 
 	// Peers means that all addresses serve the same requests, so that a slower address is worth a warning.
@@ -46,8 +48,8 @@ type Taker struct {
 
 var _ measure.Sink = (*Taker)(nil)
 
-// operation holds the times of one operation.
-type operation struct{ response, service *stretch }
+// operation holds the times of one operation, in the order of measure.Declared. Those without values are nil.
+type operation [measure.Distributions]*stretch
 
 // phase holds the response times of all operations in a phase.
 type phase struct {
@@ -57,13 +59,34 @@ type phase struct {
 
 // NewTaker returns a Taker for a run that hasn't begun.
 func NewTaker() *Taker {
-	t := &Taker{phases: map[string]*phase{}, decisions: map[string][]control.Decision{}, scratch: measure.NewHistogram()}
+	t := &Taker{phases: map[string]*phase{}, decisions: map[string][]control.Decision{}, scratch: measure.NewHistogram(),
+		declared: measure.Declared()}
 	t.total = t.operation()
 	return t
 }
 
-func (t *Taker) operation() operation {
-	return operation{t.load.stretch(t.scratch), t.load.stretch(t.scratch)}
+// ofResponse is the index of response times among an operation's times. They are of arrivals, and have the rate.
+const ofResponse = 0
+
+func (t *Taker) operation() (o operation) {
+	o[ofResponse] = t.load.stretch(t.scratch)
+	return o
+}
+
+// add adds an operation's part of an interval.
+func (t *Taker) add(to *operation, o *measure.OperationAccount) {
+	for i, times := range o.Times() {
+		switch {
+		case i == ofResponse:
+			to[i].add(*times, o.OK(), o.NoAnswer())
+		case !t.declared[i].Within || (*times).Count() == 0:
+		default:
+			if to[i] == nil {
+				to[i] = t.load.stretch(t.scratch)
+			}
+			to[i].add(*times, 0, 0)
+		}
+	}
 }
 
 // Fill fills in run's intervals as Taker.Fill does, from the intervals that the iterator yields. Its error is the
@@ -109,10 +132,8 @@ func (t *Taker) Interval(iv *measure.Interval) error {
 	}
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
-		for _, to := range []*operation{&t.total, &t.operations[i]} {
-			to.response.add(o.Response, o.OK(), o.NoAnswer())
-			to.service.add(o.Service, o.OK(), 0)
-		}
+		t.add(&t.total, o)
+		t.add(&t.operations[i], o)
 	}
 	for len(t.addresses) < len(iv.Addresses) {
 		t.addresses = append(t.addresses, t.load.stretch(t.scratch))
@@ -128,14 +149,20 @@ func (t *Taker) Interval(iv *measure.Interval) error {
 // of each phase except warm-ups. The figures must have been filled in before. It also adds warnings about a load that
 // took long to become steady, about slow addresses, and about adaptive phases. Call it last.
 func (t *Taker) Fill(run *record.Run) {
-	fill := func(o *record.Operation, from *operation) {
-		response, service := t.load.parts(from.response), t.load.parts(from.service)
-		o.RateWithin = response.rate()
-		o.Response.Within = response.bounds(&o.Response, true)
-		o.ResponseOK.Within = response.bounds(&o.ResponseOK, false)
-		o.Service.Within = service.bounds(&o.Service, false)
-	}
 	none := t.operation()
+	fill := func(o *record.Operation, from *operation) {
+		for i, l := range o.Times() {
+			if !t.declared[i].Within || i != ofResponse && l.Count == 0 {
+				l.Within = nil
+				continue
+			}
+			of := t.load.parts(cmp.Or(from[i], none[ofResponse]))
+			l.Within = of.bounds(l, i == ofResponse)
+			if i == ofResponse {
+				o.RateWithin, o.ResponseOK.Within = of.rate(), of.bounds(&o.ResponseOK, false)
+			}
+		}
+	}
 	fill(&run.Total, &t.total)
 	for i := range run.Operations {
 		from := &none
@@ -146,7 +173,7 @@ func (t *Taker) Fill(run *record.Run) {
 	}
 	var nodes []*sections
 	for i := range run.Targets {
-		from := none.service
+		from := none[ofResponse]
 		if i < len(t.addresses) {
 			from = t.addresses[i]
 		}

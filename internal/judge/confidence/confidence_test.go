@@ -199,7 +199,7 @@ func TestLongRunsAreKeptInBoundedMemory(t *testing.T) {
 				t.Errorf("%d slots", n)
 			}
 			taker.Fill(run)
-			of := taker.load.parts(taker.total.response)
+			of := taker.load.parts(taker.total[ofResponse])
 			var ns int64
 			var done, counts, noAnswer uint64
 			for k := range parts {

@@ -141,7 +141,8 @@ func versionsTable(l units.Language, of []*Series) cell.Table {
 		Columns: []cell.Column{{Head: message.Label(l, "version"), Left: true}, {Head: message.Label(l, "runs")}},
 	}
 	var shown []*Series
-	for _, name := range []string{"rate", "response.avg", "response.p(50)", "response.p(95)", "response.p(99)", "errors"} {
+	for _, name := range []string{"rate", "response.avg", "response.p(50)", "response.p(95)", "response.p(99)",
+		"first.p(99)", "between.p(99)", "errors"} {
 		if i := slices.IndexFunc(of, func(s *Series) bool { return s.Metric == name && s.Operation == "" }); i >= 0 {
 			shown = append(shown, of[i])
 			t.Columns = append(t.Columns, cell.Column{Head: message.Metric(l, name), Priority: len(shown)})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/plan/metric"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
@@ -167,20 +168,13 @@ func (r *Result) addOperation(name string, o *record.Operation) {
 	}
 	r.Add("rate", name, o.RatePerS)
 	r.Find("rate", name).Within = o.RateWithin
-	within := o.Response.Within.All()
-	if o.Response.Count > 0 {
-		r.Add("response.avg", name, o.Response.MeanNs)
-		if within != nil {
-			r.Find("response.avg", name).Within = within[0]
+	times := o.Times()
+	for i, d := range measure.Declared() {
+		if m := metric.Find(d.Metric); m != nil && m.Tolerance > 0 {
+			r.addTimes(m.Name, name, times[i])
 		}
 	}
-	for _, q := range Quantiles() {
-		r.Add(QuantileName(q), name, quantileOf(&o.Response, q))
-		if k := boundsOf(q); within != nil && k >= 0 {
-			r.Find(QuantileName(q), name).Within = within[k]
-		}
-	}
-	r.addStreams(name, o)
+	r.addMeans(name, o)
 	for i := range metric.All {
 		if m := &metric.All[i]; !m.Times && !m.PerS && m.Tolerance > 0 && (!m.Open || r.LoadModel != "closed") {
 			r.Add(m.Name, name, m.Of(o.Number, 0, m.Compared()))
@@ -188,22 +182,34 @@ func (r *Result) addOperation(name string, o *record.Operation) {
 	}
 }
 
-// addStreams adds the times of the messages of streams. Older records have their means only.
-func (r *Result) addStreams(name string, o *record.Operation) {
-	for _, of := range []struct {
-		metric   string
-		n, sumNs uint64
-		times    *record.Latency
-	}{{"first", o.Streams, o.StreamFirstNs, &o.StreamFirst},
-		{"between", o.StreamMessages - o.Streams, o.StreamBetweenNs, &o.StreamBetween}} {
-		if of.n == 0 {
-			continue
+// addTimes adds the mean and the quantiles of a distribution, with their intervals, if it isn't empty.
+func (r *Result) addTimes(metric, operation string, l *record.Latency) {
+	within := l.Within.All()
+	if l.Count > 0 {
+		r.Add(metric+".avg", operation, l.MeanNs)
+		if within != nil {
+			r.Find(metric+".avg", operation).Within = within[0]
 		}
-		r.Add(of.metric+".avg", name, float64(of.sumNs)/float64(of.n))
-		if of.times.Count > 0 {
-			r.Add(of.metric+".p(50)", name, quantileOf(of.times, 50))
-			r.Add(of.metric+".p(99)", name, quantileOf(of.times, 99))
+	}
+	if l.Count+l.NoAnswer == 0 {
+		return
+	}
+	for _, q := range Quantiles() {
+		name := quantileName(metric, q)
+		r.Add(name, operation, quantileOf(l, q))
+		if k := boundsOf(q); within != nil && k >= 0 {
+			r.Find(name, operation).Within = within[k]
 		}
+	}
+}
+
+// addMeans adds the mean times of streams' messages of older records, which have no distributions of them.
+func (r *Result) addMeans(operation string, o *record.Operation) {
+	if o.Streams > 0 && o.StreamFirst.Count == 0 {
+		r.Add("first.avg", operation, float64(o.StreamFirstNs)/float64(o.Streams))
+	}
+	if n := o.StreamMessages - o.Streams; n > 0 && o.StreamBetween.Count == 0 {
+		r.Add("between.avg", operation, float64(o.StreamBetweenNs)/float64(n))
 	}
 }
 
@@ -227,6 +233,8 @@ func quantileOf(l *record.Latency, q float64) float64 {
 }
 
 // QuantileName returns the name of the metric for a quantile of response times in percent.
-func QuantileName(q float64) string {
-	return "response.p(" + strconv.FormatFloat(q, 'f', -1, 64) + ")"
+func QuantileName(q float64) string { return quantileName("response", q) }
+
+func quantileName(metric string, q float64) string {
+	return metric + ".p(" + strconv.FormatFloat(q, 'f', -1, 64) + ")"
 }

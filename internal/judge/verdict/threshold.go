@@ -55,19 +55,14 @@ func evaluateOf(r *metric.Rule, all *measure.OperationAccount, loadNs int64,
 // timesOf returns the times that a rule is about.
 func timesOf(r *metric.Rule, all *measure.OperationAccount,
 	answers func(*measure.OperationAccount) measure.Answers) (from measure.Answers) {
-	switch {
-	case r.Metric == "service":
-		from.Times = all.Service
-	case r.Metric == "lag":
-		from.Times = all.Lag
-	case r.Metric == "first":
-		from.Times = all.StreamFirst
-	case r.Metric == "between":
-		from.Times = all.StreamBetween
-	case r.OK:
-		from.Times = all.Response
-	default:
-		from = answers(all)
+	if r.Metric == "response" && !r.OK {
+		return answers(all)
+	}
+	times := all.Times()
+	for i, d := range measure.Declared() {
+		if d.Metric == r.Metric {
+			from.Times = *times[i]
+		}
 	}
 	return from
 }

@@ -168,17 +168,10 @@ func (f *families) operation(name string, o *operationPoint) {
 				label{"status", strconv.Itoa(class) + "xx"})
 		}
 	}
-	f.histogram("brunt_response_seconds", "From the intended start to the end, of operations that succeeded.",
-		&o.response, of)
-	f.histogram("brunt_service_seconds", "From the actual send to the end, of operations that succeeded.", &o.service, of)
-	f.histogram("brunt_lag_seconds", "From the intended start to the actual send.", &o.lag, of)
-	f.histogram("brunt_failed_response_seconds", "From the intended start to the end, of operations that failed.",
-		&o.failed, of)
-	if o.first.count > 0 {
-		f.histogram("brunt_stream_first_seconds", "From the send to the first message, of answers that were streams.",
-			&o.first, of)
-		f.histogram("brunt_stream_between_seconds", "From each message to the next, of answers that were streams.",
-			&o.between, of)
+	for i, d := range measure.Declared() {
+		if d.Help != "" && (!d.Stream || o.times[i].count > 0) {
+			f.histogram("brunt_"+d.Name+"_seconds", d.Help, &o.times[i], of)
+		}
 	}
 }
 
@@ -193,15 +186,7 @@ func (f *families) address(name string, a *addressPoint) {
 // present adds the gauges: what was true during, or at the end of, the last interval.
 func (f *families) present(n *names, p *point) {
 	for i := range p.operations {
-		r := &p.operations[i].response
-		if r.count == 0 {
-			continue
-		}
-		for k, q := range pointQuantiles() {
-			f.gauge("brunt_interval_response_seconds", "Exact quantiles of the last interval's response times.",
-				float64(r.quantiles[k])/1e9,
-				label{"operation", nameAt(n.operations, i)}, label{"quantile", strconv.FormatFloat(q, 'g', -1, 64)})
-		}
+		f.quantiles(nameAt(n.operations, i), &p.operations[i])
 	}
 	for i := range p.addresses {
 		f.gauge("brunt_address_sessions", "Sessions connected to an address.", float64(p.addresses[i].up),
@@ -218,6 +203,23 @@ func (f *families) present(n *names, p *point) {
 	f.gauge("brunt_generator_gc_pause_seconds",
 		"Longest stop of the generator by its garbage collector in the last interval.", float64(h.GCPauseNsMax)/1e9)
 	f.gauge("brunt_generator_resident_memory_bytes", "Memory of the generator.", float64(h.RSSBytes))
+}
+
+// quantiles adds the quantiles of an operation's times in the last interval: of response times and those of streams.
+func (f *families) quantiles(operation string, o *operationPoint) {
+	for i, d := range measure.Declared() {
+		if d.Metric != "response" && !d.Stream || o.times[i].count == 0 {
+			continue
+		}
+		help := "Exact quantiles of the last interval's response times."
+		if d.Stream {
+			help = "Exact quantiles of the last interval. " + d.Help
+		}
+		for k, q := range pointQuantiles() {
+			f.gauge("brunt_interval_"+d.Name+"_seconds", help, float64(o.times[i].quantiles[k])/1e9,
+				label{"operation", operation}, label{"quantile", strconv.FormatFloat(q, 'g', -1, 64)})
+		}
+	}
 }
 
 func finite(x float64) float64 {

@@ -46,6 +46,72 @@ type row struct {
 	ServiceP99   *int64   `parquet:"service_p99_ns,optional"`
 	ServiceMax   *int64   `parquet:"service_max_ns,optional"`
 	LagP99       *int64   `parquet:"lag_p99_ns,optional"`
+
+	StreamFirstMin  *int64   `parquet:"stream_first_min_ns,optional"`
+	StreamFirstMean *float64 `parquet:"stream_first_mean_ns,optional"`
+	StreamFirstP50  *int64   `parquet:"stream_first_p50_ns,optional"`
+	StreamFirstP90  *int64   `parquet:"stream_first_p90_ns,optional"`
+	StreamFirstP95  *int64   `parquet:"stream_first_p95_ns,optional"`
+	StreamFirstP99  *int64   `parquet:"stream_first_p99_ns,optional"`
+	StreamFirstP999 *int64   `parquet:"stream_first_p999_ns,optional"`
+	StreamFirstMax  *int64   `parquet:"stream_first_max_ns,optional"`
+
+	StreamBetweenMin  *int64   `parquet:"stream_between_min_ns,optional"`
+	StreamBetweenMean *float64 `parquet:"stream_between_mean_ns,optional"`
+	StreamBetweenP50  *int64   `parquet:"stream_between_p50_ns,optional"`
+	StreamBetweenP90  *int64   `parquet:"stream_between_p90_ns,optional"`
+	StreamBetweenP95  *int64   `parquet:"stream_between_p95_ns,optional"`
+	StreamBetweenP99  *int64   `parquet:"stream_between_p99_ns,optional"`
+	StreamBetweenP999 *int64   `parquet:"stream_between_p999_ns,optional"`
+	StreamBetweenMax  *int64   `parquet:"stream_between_max_ns,optional"`
+}
+
+// figure returns a figure of a histogram by the end of its column's name; nil if there is no such figure.
+func figure(name string, h *measure.Histogram) any {
+	switch name {
+	case "min_ns":
+		return new(h.Min())
+	case "mean_ns":
+		return new(h.Mean())
+	case "p50_ns":
+		return new(h.Quantile(0.5))
+	case "p90_ns":
+		return new(h.Quantile(0.9))
+	case "p95_ns":
+		return new(h.Quantile(0.95))
+	case "p99_ns":
+		return new(h.Quantile(0.99))
+	case "p999_ns":
+		return new(h.Quantile(0.999))
+	case "max_ns":
+		return new(h.Max())
+	}
+	return nil
+}
+
+// columns returns the names of a row's fields in files.
+func columns() []string {
+	t := reflect.TypeFor[row]()
+	names := make([]string, t.NumField())
+	for i := range names {
+		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("parquet"), ",")
+	}
+	return names
+}
+
+// fill sets the figures of an operation's distributions that aren't empty.
+func (r *row) fill(o *measure.OperationAccount) {
+	v, times, names := reflect.ValueOf(r).Elem(), o.Times(), columns()
+	for k, d := range measure.Declared() {
+		if (*times[k]).Count() == 0 {
+			continue
+		}
+		for i, name := range names {
+			if of, ok := strings.CutPrefix(name, d.Name+"_"); ok {
+				v.Field(i).Set(reflect.ValueOf(figure(of, *times[k])))
+			}
+		}
+	}
 }
 
 // rowsOf returns the rows of an interval: one for each operation with a count that isn't 0.
@@ -61,17 +127,7 @@ func rowsOf(iv *measure.Interval, n *names) (out []row) {
 			Operation: nameAt(n.operations, i), Done: int64(o.Done), OK: int64(o.OK()), Failed: int64(o.Failed()),
 			Attempts: int64(o.Attempts), Retries: int64(o.Retries), Dropped: int64(o.Dropped()), Late: int64(o.Late),
 		}
-		if h := o.Response; h.Count() > 0 {
-			r.ResponseMin, r.ResponseMean, r.ResponseMax = new(h.Min()), new(h.Mean()), new(h.Max())
-			r.ResponseP50, r.ResponseP90, r.ResponseP95 = new(h.Quantile(0.5)), new(h.Quantile(0.9)), new(h.Quantile(0.95))
-			r.ResponseP99, r.ResponseP999 = new(h.Quantile(0.99)), new(h.Quantile(0.999))
-		}
-		if h := o.Service; h.Count() > 0 {
-			r.ServiceMean, r.ServiceP99, r.ServiceMax = new(h.Mean()), new(h.Quantile(0.99)), new(h.Max())
-		}
-		if h := o.Lag; h.Count() > 0 {
-			r.LagP99 = new(h.Quantile(0.99))
-		}
+		r.fill(o)
 		out = append(out, r)
 	}
 	return out
@@ -128,12 +184,7 @@ func (f *csvFile) head() {
 		return
 	}
 	f.began = true
-	t := reflect.TypeFor[row]()
-	heads := make([]string, t.NumField())
-	for i := range heads {
-		heads[i], _, _ = strings.Cut(t.Field(i).Tag.Get("parquet"), ",")
-	}
-	_ = f.out.Write(heads) // Close reports the error
+	_ = f.out.Write(columns()) // Close reports the error
 }
 
 func csvText(v any) string {

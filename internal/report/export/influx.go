@@ -75,11 +75,11 @@ func (d *influx) point(w *lineWriter, n *names, p *point) {
 		if seconds > 0 {
 			w.real("ok_per_s", float64(o.counts.OK())/seconds)
 		}
-		w.distribution("response", &o.response)
-		w.distribution("service", &o.service)
-		w.distribution("lag", &o.lag)
-		w.distribution("stream_first", &o.first)
-		w.distribution("stream_between", &o.between)
+		for k, d := range measure.Declared() {
+			if d.Metric != "" {
+				w.distribution(d.Name, &o.times[k])
+			}
+		}
 		w.end(p.unixNs)
 	}
 	for i := range p.addresses {

@@ -24,9 +24,8 @@ type point struct {
 }
 
 type operationPoint struct {
-	counts                         measure.Counts
-	response, service, lag, failed distribution
-	first, between                 distribution // of messages of streams
+	counts measure.Counts
+	times  [measure.Distributions]distribution // in the order of measure.Declared; those that aren't exported are empty
 }
 
 type addressPoint struct {
@@ -53,11 +52,14 @@ func newPoint(iv *measure.Interval, l *ladders, all *measure.Histogram) *point {
 		workers: slices.Clone(iv.Workers),
 	}
 	all.Reset()
+	declared := measure.Declared()
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
-		p.operations[i] = operationPoint{
-			o.Counts, l.compact(o.Response), l.compact(o.Service), l.compact(o.Lag), l.compact(o.FailedResponse),
-			l.compact(o.StreamFirst), l.compact(o.StreamBetween),
+		p.operations[i].counts = o.Counts
+		for k, h := range o.Times() {
+			if declared[k].Help != "" {
+				p.operations[i].times[k] = l.compact(*h)
+			}
 		}
 		p.slow.requests += o.Done
 		p.slow.successes += o.OK()
@@ -77,13 +79,13 @@ func newPoint(iv *measure.Interval, l *ladders, all *measure.Histogram) *point {
 // bytes returns roughly how much memory the point uses.
 func (p *point) bytes() int {
 	const step, distribution = 16, 200
-	const distributions = 6 // of an operation
 	n := 500 + step*(len(p.slow.milli)+len(p.slow.micro)+len(p.slow.nano))
 	for i := range p.operations {
 		o := &p.operations[i]
-		n += 300 + distributions*distribution
-		n += step * (o.response.steps() + o.service.steps() + o.lag.steps() + o.failed.steps())
-		n += step * (o.first.steps() + o.between.steps())
+		n += 300 + len(o.times)*distribution
+		for k := range o.times {
+			n += step * o.times[k].steps()
+		}
 	}
 	for i := range p.addresses {
 		n += 300 + distribution + step*p.addresses[i].service.steps()
@@ -99,12 +101,9 @@ func (p *point) add(o *point) {
 	for i := range o.operations {
 		to, from := &p.operations[i], &o.operations[i]
 		to.counts.Add(&from.counts)
-		to.response.add(&from.response)
-		to.service.add(&from.service)
-		to.lag.add(&from.lag)
-		to.failed.add(&from.failed)
-		to.first.add(&from.first)
-		to.between.add(&from.between)
+		for k := range to.times {
+			to.times[k].add(&from.times[k])
+		}
 	}
 	for i := range o.addresses {
 		to, from := &p.addresses[i], &o.addresses[i]

@@ -17,6 +17,7 @@ import (
 	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/metric"
 	"brunt/internal/record"
 )
 
@@ -380,36 +381,31 @@ func number(s string) float64 {
 	return v
 }
 
-// ParseFigure reads the name of a figure of a run: rate (successful operations a second), response.avg, or
-// response.p(95) and other quantiles of response time, ns. lower says that less is better.
+// ParseFigure reads the name of a figure of a run: rate (successful operations a second), or a metric of times with avg
+// or a quantile, such as response.avg or first.p(95), ns. lower says that less is better.
 func ParseFigure(name string) (of func(*record.Run) float64, lower bool, err error) {
-	switch name {
-	case byRate:
+	if name == byRate {
 		return func(r *record.Run) float64 { return r.Total.RatePerS }, false, nil
-	case "response.avg":
-		return func(r *record.Run) float64 {
-			if r.Total.Response.Count == 0 {
-				return math.Inf(1)
-			}
-			return r.Total.Response.MeanNs
-		}, true, nil
 	}
-	text, ok := strings.CutPrefix(name, "response.p(")
-	text, closed := strings.CutSuffix(text, ")")
-	q, err := strconv.ParseFloat(text, 64)
-	if !ok || !closed || err != nil || q <= 0 || q > 100 {
+	rule, err := metric.ParseRule(name + " < 1s")
+	declared := measure.Declared()
+	times := slices.IndexFunc(declared[:], func(d measure.Distribution) bool { return d.Metric == rule.Metric })
+	if err != nil || times < 0 || rule.OK || rule.Operation != "" || rule.Quantile == 0 && rule.Aggregate == "p" ||
+		!slices.Contains([]string{"avg", "p"}, rule.Aggregate) {
 		return nil, false, errors.New(strconv.Quote(name) +
 			" is no figure to compare settings by; use rate, response.avg or response.p(95), say")
 	}
 	return func(r *record.Run) float64 {
-		a, err := r.Total.Response.Answers()
-		if err != nil {
+		a, err := r.Total.Times()[times].Answers()
+		if err != nil || a.Times.Count() == 0 {
 			return math.Inf(1)
 		}
-		v := a.Quantile(q / 100)
-		if v == measure.Infinite {
-			return math.Inf(1)
+		if rule.Aggregate == "avg" {
+			return a.Times.Mean()
 		}
-		return float64(v)
+		if v := a.Quantile(rule.Quantile / 100); v != measure.Infinite {
+			return float64(v)
+		}
+		return math.Inf(1)
 	}, true, nil
 }
