@@ -47,6 +47,7 @@ type live struct {
 	named     []process.Target
 	auto      *plan.Target // what --inspect auto asks; nil for nothing
 	profiles  *profile.Watch
+	profiled  bool // the targets' functions are
 	dir       string
 	sinks     []measure.Sink
 	hard      <-chan struct{}
@@ -79,7 +80,7 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 	if err != nil {
 		return nil, exitcode.Usage(fmt.Errorf("--watch: %w", err))
 	}
-	l.profiles = profile.New(profiled)
+	l.profiles, l.profiled = profile.New(profiled), slices.ContainsFunc(profiled, (*profile.Source).OfServers)
 	for _, text := range f.Watched {
 		if t, ok := process.Named(text); ok {
 			l.named = append(l.named, t)
@@ -162,16 +163,20 @@ func (l *live) start(run *record.Run, dir string) error {
 	if l.exports {
 		l.exporter.Start(run)
 	}
-	observed := l.named
-	if l.ofTargets {
+	var found []process.Target
+	if l.ofTargets || l.profiled {
 		var addresses []string
 		for i := range run.Targets {
 			addresses = append(addresses, run.Targets[i].Address)
 		}
-		observed = append(process.Find(addresses), observed...)
+		found = process.Find(addresses)
+	}
+	l.profiles.Start(len(run.Phases) > 0 && run.Phases[0].WarmUp, found)
+	observed := l.named
+	if l.ofTargets {
+		observed = append(found, observed...)
 	}
 	l.processes.Start(observed)
-	l.profiles.Start(len(run.Phases) > 0 && run.Phases[0].WarmUp)
 	var fsys record.FS = record.OS{}
 	if dir == "" {
 		fsys = record.Nowhere{}
