@@ -354,8 +354,8 @@ func (c *chunk) methodName(id int64) string {
 		return name
 	}
 	m := c.methods[id]
-	owner := strings.ReplaceAll(c.symbols[c.owners[m.class]], "/", ".")
-	owner = numbered().ReplaceAllString(strings.ReplaceAll(owner, ".0x", "/0x"), "$1$3")
+	owner := numbered().ReplaceAllString(c.symbols[c.owners[m.class]], "$1$3")
+	owner = strings.ReplaceAll(owner, "/", ".")
 	name := c.symbols[m.name]
 	switch {
 	case name == "":
