@@ -2,9 +2,9 @@ package record
 
 // Profile is what took the processor time of a service during the load.
 type Profile struct {
-	Source    string         `json:"source"` // as given by the user, without secrets: "profile:http://127.0.0.1:6060"
+	Source    string         `json:"source"` // as given by the user, without secrets: "profile:http://127.0.0.1:6060", "profile:pid:4711"
 	LengthNs  int64          `json:"duration_ns"`
-	OnCPU     float64        `json:"on_cpu"`              // cores used, by the samples
+	OnCPU     float64        `json:"on_cpu"`              // cores used: by the samples of a Go program, by the kernel for a JVM
 	Functions []FunctionTime `json:"functions,omitempty"` // the greatest first, at most 30
 }
 

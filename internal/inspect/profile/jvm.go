@@ -20,6 +20,7 @@ const stopping = 30 * time.Second
 // recorder has JVMs record what they execute during a load. The recordings begin before the load, so that their
 // beginning doesn't disturb it; samples of the warm-up are left out afterwards.
 type recorder struct {
+	tell  func(string)
 	all   []*recorded
 	lost  []record.Warning
 	ticks chan tick
@@ -81,6 +82,9 @@ func (r *recorder) openServers(ctx context.Context, name string, servers []proce
 func (r *recorder) warn(name string, why message.Message) {
 	text := message.New("profile-jvm", message.Text("source", name), message.Nested("why", why))
 	r.lost = append(r.lost, record.Warning{ID: "profile-jvm", Text: text})
+	if r.tell != nil {
+		r.tell(text.String())
+	}
 }
 
 // start begins to follow the intervals.

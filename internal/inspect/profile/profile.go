@@ -97,6 +97,8 @@ func (s *Source) read(ctx context.Context) (*profile.Profile, error) {
 
 // Watch reads the profiles of services during a load. It is a measure.Sink that only signals its goroutines.
 type Watch struct {
+	Tell func(string) // called with why a JVM isn't profiled; may be nil. It must be set before Start
+
 	sources []*Source
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
@@ -123,7 +125,7 @@ func New(sources []*Source) *Watch {
 func (w *Watch) Start(warmUp bool, servers []process.Target) {
 	w.warm.Store(warmUp)
 	ctx, cancel := context.WithCancel(context.Background())
-	w.cancel = cancel
+	w.cancel, w.jvms.tell = cancel, w.Tell
 	for i, s := range w.sources {
 		switch {
 		case s.pid > 0:

@@ -64,8 +64,9 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 	if err != nil {
 		return nil, err
 	}
+	tell := func(text string) { fmt.Fprintf(stderr, "brunt: note: %s\n", text) }
 	if !quiet {
-		database.Tell = func(text string) { fmt.Fprintf(stderr, "brunt: note: %s\n", text) }
+		database.Tell = tell
 	}
 	exporter, err := export.New(export.Options{MetricsAddr: f.MetricsAddr, Destinations: f.Destinations})
 	if err != nil {
@@ -81,6 +82,9 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 		return nil, exitcode.Usage(fmt.Errorf("--watch: %w", err))
 	}
 	l.profiles, l.profiled = profile.New(profiled), slices.ContainsFunc(profiled, (*profile.Source).OfServers)
+	if !quiet {
+		l.profiles.Tell = tell
+	}
 	for _, text := range f.Watched {
 		if t, ok := process.Named(text); ok {
 			l.named = append(l.named, t)
