@@ -9,13 +9,14 @@ import (
 	"brunt/test/testserver"
 )
 
-// The methods of the JVM that a load goes to are in the report and in the record, and two runs are compared by them. A server
-// that is no JVM is told, and the run goes on.
+// The methods of the JVM that a load goes to are in the report and in the record, and two runs are compared by them. A
+// server that is no JVM is told, and the run goes on.
 func TestMethodsOfTheJVMUnderLoad(t *testing.T) {
 	t.Parallel()
 	jvm := testserver.JVM(t)
 	run := func(path, watched string) outcome {
-		return load(t, "http", "--sessions", "1", "--requests", "100", "--output", "text", "--interval", "100ms", "--watch", watched, "http://"+jvm.Addr+path)
+		return load(t, "http", "--sessions", "1", "--requests", "100", "--output", "text", "--interval", "100ms",
+			"--watch", watched, "http://"+jvm.Addr+path)
 	}
 	before, after := run("/", "profile:server"), run("/other", fmt.Sprintf("profile:pid:%d", jvm.PID))
 	for _, c := range []struct {

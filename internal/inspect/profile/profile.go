@@ -50,8 +50,8 @@ type Source struct {
 // OfServers reports whether the source is the servers of the load's targets.
 func (s *Source) OfServers() bool { return s.servers }
 
-// Parse returns the source of a text of the form profile:URL, profile:pid:N or profile:server. The path of a URL is that
-// of net/http/pprof if there is none. Its errors are for the user, and without secrets.
+// Parse returns the source of a text of the form profile:URL, profile:pid:N or profile:server. The path of a URL is
+// that of net/http/pprof if there is none. Its errors are for the user, and without secrets.
 func Parse(text string) (*Source, error) {
 	rest := strings.TrimPrefix(text, Prefix)
 	if t, ok := process.Named(rest); ok && strings.HasPrefix(rest, "pid:") {

@@ -36,7 +36,8 @@ type described struct {
 
 // types are those of a JVM as far as samples need them, in the order and with parts that are passed over.
 var types = []described{
-	{idLong, "long", nil}, {idText, typeText, nil}, {idByte, "byte", nil}, {idBoolean, "boolean", nil}, {idInt, "int", nil},
+	{idLong, "long", nil}, {idText, typeText, nil}, {idByte, "byte", nil}, {idBoolean, "boolean", nil},
+	{idInt, "int", nil},
 	{idEmpty, "jdk.types.Empty", nil}, {idFloat, "float", nil}, {idDouble, "double", nil},
 	{idSymbol, typeSymbol, []field{{"string", idText, false, false}}},
 	{idClass, typeClass, []field{{"hidden", idBoolean, false, false}, {"name", idSymbol, true, false}}},
@@ -209,8 +210,8 @@ func chunkOf(samples ...recordedSample) []byte {
 	return assembled(events.Bytes(), description(types), first, second)
 }
 
-// assembled returns a chunk of events, a description of types, and two lists of constants. The description and the lists
-// follow the events as events of a type that isn't known.
+// assembled returns a chunk of events, a description of types, and two lists of constants. The description and the
+// lists follow the events as events of a type that isn't known.
 func assembled(events, described, first, second []byte) []byte {
 	tail := bytes.Join([][]byte{described, first, second}, nil)
 	body := append(append([]byte(nil), events...), wrap(tail)...)

@@ -1,5 +1,5 @@
-// Package hotspot records what the methods of a running JVM do, with the Flight Recorder that is in it. It needs no JDK:
-// it speaks to the JVM as jcmd does (HotSpot's attachListener_posix.cpp), over a Unix socket that the JVM opens when it
+// Package hotspot records what the methods of a running JVM do, with the Flight Recorder in it. It needs no JDK: it
+// speaks to the JVM as jcmd does (HotSpot's attachListener_posix.cpp), over a Unix socket that the JVM opens when it
 // is asked to by a file and SIGQUIT. The JVM may be in a container; what it reads and writes is reached through /proc.
 package hotspot
 
@@ -132,10 +132,14 @@ func (j *JVM) connect(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// command has the JVM execute a command of jcmd, and returns what it answers.
+// command has the JVM execute a command of jcmd, and returns what it answers. It waits as long as ctx allows, or, if that
+// says nothing, as long as is usual.
 func (j *JVM) command(ctx context.Context, text string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, j.wait)
-	defer cancel()
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, j.wait)
+		defer cancel()
+	}
 	c, err := j.connect(ctx)
 	if err != nil {
 		return "", err
