@@ -346,7 +346,7 @@ func (c *chunk) stack(id int64) []string {
 }
 
 // numbered is what a name has from the order in which the JVM made hidden classes, which is another one in each run.
-var numbered = lazyregexp.New(`(\$\$Lambda)?\$?\d*[/+]0x[0-9a-f]+(\.\d+)?|(\$\$Lambda)\$\d+/\d+`)
+var numbered = lazyregexp.New(`(\$\$Lambda)?\$?\d*[/+]0x[0-9a-f]+([./]\d+)?|(\$\$Lambda)\$\d+/\d+`)
 
 // methodName returns the name of a method with that of its class.
 func (c *chunk) methodName(id int64) string {

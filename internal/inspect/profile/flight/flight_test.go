@@ -66,6 +66,7 @@ func TestNamesOfMethods(t *testing.T) {
 	for owner, want := range map[string]string{
 		"app/Main": "app.Main.run",
 		"app/Main$$Lambda$14+0x0000000800c9000.1773638": "app.Main$$Lambda.run",
+		"app/Main$$Lambda$14+0x0000000800c9000/1773638": "app.Main$$Lambda.run",
 		"app/Main$$Lambda+0x00007f1c3c000a00":           "app.Main$$Lambda.run",
 		"app/Main$$Lambda$14/0x0000000800c9000":         "app.Main$$Lambda.run",
 		"app/Main$$Lambda$14/250421012":                 "app.Main$$Lambda.run",
