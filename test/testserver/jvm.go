@@ -48,8 +48,8 @@ public class Service {
 `
 
 // JVM starts a service in Java. Each request takes some milliseconds of processor time, in Service.hot, or for /other
-// in Service.other, while other threads wait in Service.idle. Settings adds options of the JVM. If the test is root's, the
-// service is another user's.
+// in Service.other, while other threads wait in Service.idle. Settings adds options of the JVM. If the test is root's,
+// the service is another user's.
 func JVM(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)

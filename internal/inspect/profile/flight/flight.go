@@ -1,5 +1,5 @@
-// Package flight reads recordings of Java's Flight Recorder: the samples of what threads executed. A recording is a list
-// of chunks, each of which describes its own types and has its own constants (JDK's jdk.jfr.internal.consumer and
+// Package flight reads recordings of Java's Flight Recorder: the samples of what threads executed. A recording is a
+// list of chunks, each of which describes its own types and has its own constants (JDK's jdk.jfr.internal.consumer and
 // share/jfr/recorder; format 2.x, of Java 11 and later). Whatever is read, memory and time stay within a multiple of a
 // chunk's size.
 package flight

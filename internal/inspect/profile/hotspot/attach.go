@@ -132,8 +132,8 @@ func (j *JVM) connect(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// command has the JVM execute a command of jcmd, and returns what it answers. It waits as long as ctx allows, or, if that
-// says nothing, as long as is usual.
+// command has the JVM execute a command of jcmd, and returns what it answers. It waits as long as ctx allows, or, if
+// that says nothing, as long as is usual.
 func (j *JVM) command(ctx context.Context, text string) (string, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
