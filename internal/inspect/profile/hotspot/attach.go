@@ -149,11 +149,15 @@ func (j *JVM) command(ctx context.Context, text string) (string, error) {
 		_ = c.SetDeadline(deadline)
 	}
 	// The protocol's version, an operation and its three arguments, each ended by a zero.
-	if _, err := io.WriteString(c, "1\x00jcmd\x00"+text+"\x00\x00\x00"); err != nil {
-		return "", fmt.Errorf("the JVM %d: %w", j.pid, err)
+	_, err = io.WriteString(c, "1\x00jcmd\x00"+text+"\x00\x00\x00")
+	var answer []byte
+	if err == nil {
+		answer, err = io.ReadAll(io.LimitReader(c, mostAnswer))
 	}
-	answer, err := io.ReadAll(io.LimitReader(c, mostAnswer))
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "", fmt.Errorf("the JVM %d doesn't answer; is it stopped, or out of memory?", j.pid)
+	case err != nil:
 		return "", fmt.Errorf("the JVM %d: %w", j.pid, err)
 	}
 	code, rest, _ := strings.Cut(string(answer), "\n")
@@ -171,6 +175,13 @@ func (j *JVM) refusal(text, answer string) error {
 			break
 		}
 	}
+	answer = strings.TrimSpace(answer)
 	verb, _, _ := strings.Cut(text, " ")
-	return fmt.Errorf("the JVM %d refuses %s: %s", j.pid, verb, strings.TrimSpace(answer))
+	switch {
+	case strings.Contains(answer, "Recorder is disabled"):
+		answer += " Start it without -XX:-FlightRecorder"
+	case strings.Contains(answer, "Unknown diagnostic command"), strings.Contains(answer, "jdk.jfr not found"):
+		answer = "it has no Flight Recorder; add the module jdk.jfr to its runtime"
+	}
+	return fmt.Errorf("the JVM %d refuses %s: %s", j.pid, verb, answer)
 }

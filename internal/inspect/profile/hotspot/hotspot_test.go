@@ -110,6 +110,12 @@ func TestMethodsOfJVM(t *testing.T) {
 	if err != nil || !strings.Contains(answer, "name=mine") || strings.Contains(answer, "brunt") {
 		t.Errorf("recordings that are left: %q, %v", answer, err)
 	}
+	testserver.Freeze(s.PID)
+	j.Patience(time.Second)
+	if _, err := j.Record(t.Context()); err == nil || !strings.Contains(err.Error(), "doesn't answer") {
+		t.Errorf("a JVM that stands still: %v", err)
+	}
+	testserver.Thaw(s.PID)
 	if found, _ := filepath.Glob(strings.TrimSuffix(folder, "-1") + "*"); len(found) > 0 {
 		t.Errorf("folders that are left: %v", found)
 	}
@@ -121,7 +127,7 @@ func TestMethodsOfJVM(t *testing.T) {
 // JVMs that can't be recorded are told in one line that says what to do.
 func TestJVMsThatCannotBeRecorded(t *testing.T) {
 	for _, c := range []struct{ option, want string }{
-		{"-XX:-FlightRecorder", "refuses JFR.start: Flight Recorder is disabled"},
+		{"-XX:-FlightRecorder", "Flight Recorder is disabled. Start it without -XX:-FlightRecorder"},
 		{"-Xrs", "start it without -Xrs"},
 		{"-XX:+DisableAttachMechanism", "start it without -XX:+DisableAttachMechanism"},
 	} {

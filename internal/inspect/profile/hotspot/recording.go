@@ -52,7 +52,9 @@ type Recording struct {
 // Record starts a recording of what the JVM's threads execute. Before that it ends those that killed processes of brunt
 // on this machine have left. Others' are never touched.
 func (j *JVM) Record(ctx context.Context) (*Recording, error) {
-	j.tidy(ctx)
+	if err := j.tidy(ctx); err != nil {
+		return nil, err
+	}
 	r := &Recording{jvm: j, name: ourName(os.Getpid()) + "-" + strconv.FormatInt(number.Add(1), 10)}
 	r.folder = r.name
 	if err := r.prepare(); err != nil {
@@ -144,18 +146,21 @@ func left(name string) bool {
 	return err == nil && !strings.HasPrefix(name, ourName(pid)+"-")
 }
 
-// tidy ends the recordings of processes that have ended, and removes their folders.
-func (j *JVM) tidy(ctx context.Context) {
-	if answer, err := j.command(ctx, "JFR.check"); err == nil {
-		for _, name := range ourNames().FindAllString(answer, -1) {
-			if left(name) {
-				_, _ = j.command(ctx, "JFR.stop name="+name)
-			}
+// tidy ends the recordings of processes that have ended, and removes their folders. It returns an error if the JVM
+// can't be asked.
+func (j *JVM) tidy(ctx context.Context) error {
+	answer, err := j.command(ctx, "JFR.check")
+	if err != nil {
+		return err
+	}
+	for _, name := range ourNames().FindAllString(answer, -1) {
+		if left(name) {
+			_, _ = j.command(ctx, "JFR.stop name="+name)
 		}
 	}
 	folder, err := j.tmp.Open(".")
 	if err != nil {
-		return
+		return fmt.Errorf("the JVM %d: its /tmp can't be read: %w", j.pid, err)
 	}
 	defer folder.Close()
 	entries, _ := folder.ReadDir(-1)
@@ -164,6 +169,7 @@ func (j *JVM) tidy(ctx context.Context) {
 			_ = j.tmp.RemoveAll(e.Name())
 		}
 	}
+	return nil
 }
 
 // tick is the unit of times in /proc/PID/stat: 1/USER_HZ, which Linux shows to programs as 1/100 s everywhere.
