@@ -76,7 +76,7 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 		fmt.Fprintf(stderr, "brunt: metrics at http://%s/metrics\n", address)
 	}
 	l := &live{exporter: exporter, watcher: observe.NewWatcher(sources, time.Now), database: database, hard: hard}
-	l.processes, l.ofTargets = process.New(), len(f.Inspected) > 0 || slices.Contains(f.Watched, theServer)
+	l.processes, l.ofTargets = process.New(), len(f.Inspected) > 0 || slices.Contains(f.Watched, record.WatchedServer)
 	profiled, err := f.profiled()
 	if err != nil {
 		return nil, exitcode.Usage(fmt.Errorf("--watch: %w", err))
@@ -97,21 +97,15 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 	return l, nil
 }
 
-// noHost turns off sampling of this machine. Where possible, the machine is sampled elsewhere.
-const noHost = record.WatchedHost + ":off"
-
-// theServer asks what limits the processes of the load's targets, if they run on this machine. --inspect does so, too.
-const theServer = "server"
-
 // sources returns the sources to watch.
 func (f *Live) sources() (all []observe.Source, err error) {
-	if !slices.Contains(f.Watched, noHost) && !slices.Contains(f.Watched, record.WatchedHost) {
+	if !slices.Contains(f.Watched, record.WatchedNoHost) && !slices.Contains(f.Watched, record.WatchedHost) {
 		if host, err := observe.NewHost(); err == nil {
 			all = append(all, host)
 		}
 	}
 	for _, text := range f.Watched {
-		if text == noHost || text == theServer || strings.HasPrefix(text, profile.Prefix) {
+		if text == record.WatchedNoHost || text == record.WatchedServer || strings.HasPrefix(text, profile.Prefix) {
 			continue
 		}
 		source, err := observe.Parse(text)
