@@ -33,6 +33,13 @@ const (
 	WatchedNode = "node:"
 )
 
+// Texts of --watch that are no sources: WatchedNoHost turns off sampling of the generator's machine. WatchedServer asks
+// what limits the processes of the load's targets, if they run on that machine; --inspect does so, too.
+const (
+	WatchedNoHost = WatchedHost + ":off"
+	WatchedServer = "server"
+)
+
 // partSource returns the name of a source of one part of a merged run: "part-2/host".
 func partSource(folder, source string) string { return folder + "/" + source }
 

@@ -22,7 +22,9 @@ func (f *LiveFlags) Bind(fs *pflag.FlagSet) {
 		"serve a page of the run under way: at a free port of this machine, or at --ui HOST:PORT (beyond loopback it needs a token)")
 	fs.Lookup("ui").NoOptDefVal = pages.DefaultAddress
 	fs.StringArrayVar(&f.Live.Watched, "watch", nil,
-		"sample pid:N, tree:N, url:ADDRESS, node:ADDRESS or cgroup:FOLDER into the record and judge leaks; host:off leaves this machine out (repeatable)")
+		"sample pid:N, tree:N, url:ADDRESS, node:ADDRESS or cgroup:FOLDER into the record and judge leaks; server says what "+
+			"limits the server, profile:URL (Go), profile:pid:N or profile:server (JVM) which functions take its time; "+
+			"host:off leaves this machine out (repeatable)")
 	fs.StringArrayVar(&f.Live.Inspected, "inspect", nil,
 		"ask servers what they did: auto for those that the load goes to, or KIND=URL, such as pg=postgres://user@host:5432/database or redis=redis://host:6379 (repeatable)")
 	fs.BoolVar(&f.Live.ExecuteDML, "inspect-writes", false,

@@ -47,6 +47,7 @@ type live struct {
 	named     []process.Target
 	auto      *plan.Target // what --inspect auto asks; nil for nothing
 	profiles  *profile.Watch
+	profiled  bool // the targets' functions are
 	dir       string
 	sinks     []measure.Sink
 	hard      <-chan struct{}
@@ -63,8 +64,9 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 	if err != nil {
 		return nil, err
 	}
+	tell := func(text string) { fmt.Fprintf(stderr, "brunt: note: %s\n", text) }
 	if !quiet {
-		database.Tell = func(text string) { fmt.Fprintf(stderr, "brunt: note: %s\n", text) }
+		database.Tell = tell
 	}
 	exporter, err := export.New(export.Options{MetricsAddr: f.MetricsAddr, Destinations: f.Destinations})
 	if err != nil {
@@ -74,12 +76,15 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 		fmt.Fprintf(stderr, "brunt: metrics at http://%s/metrics\n", address)
 	}
 	l := &live{exporter: exporter, watcher: observe.NewWatcher(sources, time.Now), database: database, hard: hard}
-	l.processes, l.ofTargets = process.New(), len(f.Inspected) > 0 || slices.Contains(f.Watched, theServer)
+	l.processes, l.ofTargets = process.New(), len(f.Inspected) > 0 || slices.Contains(f.Watched, record.WatchedServer)
 	profiled, err := f.profiled()
 	if err != nil {
 		return nil, exitcode.Usage(fmt.Errorf("--watch: %w", err))
 	}
-	l.profiles = profile.New(profiled)
+	l.profiles, l.profiled = profile.New(profiled), slices.ContainsFunc(profiled, (*profile.Source).OfServers)
+	if !quiet {
+		l.profiles.Tell = tell
+	}
 	for _, text := range f.Watched {
 		if t, ok := process.Named(text); ok {
 			l.named = append(l.named, t)
@@ -92,21 +97,15 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 	return l, nil
 }
 
-// noHost turns off sampling of this machine. Where possible, the machine is sampled elsewhere.
-const noHost = record.WatchedHost + ":off"
-
-// theServer asks what limits the processes of the load's targets, if they run on this machine. --inspect does so, too.
-const theServer = "server"
-
 // sources returns the sources to watch.
 func (f *Live) sources() (all []observe.Source, err error) {
-	if !slices.Contains(f.Watched, noHost) && !slices.Contains(f.Watched, record.WatchedHost) {
+	if !slices.Contains(f.Watched, record.WatchedNoHost) && !slices.Contains(f.Watched, record.WatchedHost) {
 		if host, err := observe.NewHost(); err == nil {
 			all = append(all, host)
 		}
 	}
 	for _, text := range f.Watched {
-		if text == noHost || text == theServer || strings.HasPrefix(text, profile.Prefix) {
+		if text == record.WatchedNoHost || text == record.WatchedServer || strings.HasPrefix(text, profile.Prefix) {
 			continue
 		}
 		source, err := observe.Parse(text)
@@ -162,16 +161,20 @@ func (l *live) start(run *record.Run, dir string) error {
 	if l.exports {
 		l.exporter.Start(run)
 	}
-	observed := l.named
-	if l.ofTargets {
+	var found []process.Target
+	if l.ofTargets || l.profiled {
 		var addresses []string
 		for i := range run.Targets {
 			addresses = append(addresses, run.Targets[i].Address)
 		}
-		observed = append(process.Find(addresses), observed...)
+		found = process.Find(addresses)
+	}
+	l.profiles.Start(len(run.Phases) > 0 && run.Phases[0].WarmUp, found)
+	observed := l.named
+	if l.ofTargets {
+		observed = append(found, observed...)
 	}
 	l.processes.Start(observed)
-	l.profiles.Start(len(run.Phases) > 0 && run.Phases[0].WarmUp)
 	var fsys record.FS = record.OS{}
 	if dir == "" {
 		fsys = record.Nowhere{}

@@ -62,7 +62,7 @@ func (l *Test) Resume(dir string, stdout, stderr io.Writer) error {
 	if err := l.readResumed(dir); err != nil {
 		return exitcode.Usage(err)
 	}
-	l.Live.Watched = []string{noHost} // keep the samples that the coordinator took
+	l.Live.Watched = []string{record.WatchedNoHost} // keep the samples that the coordinator took
 	return l.perform(stdout, stderr, func(ctx context.Context, hard <-chan struct{}, out *Outputs, v *runner.Hooks) (
 		*record.Run, string, error) {
 		run, err := l.resume(ctx, hard, out, v, dir)

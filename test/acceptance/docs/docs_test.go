@@ -115,6 +115,8 @@ func addressOf(t *testing.T, port string) string {
 		return get(port, func(tb testserver.TB) *testserver.Server {
 			return &testserver.Server{Addr: grpcserver.Start(tb).Addr}
 		})
+	case "8090":
+		return get(port, func(tb testserver.TB) *testserver.Server { return testserver.JVM(tb) })
 	case "8081":
 		return get(port, func(tb testserver.TB) *testserver.Server { return testserver.Nginx(tb) })
 	}

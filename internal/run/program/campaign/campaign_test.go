@@ -327,7 +327,9 @@ func TestUselessCampaigns(t *testing.T) {
 			"one cell compares nothing"},
 		"a cell twice": {"plan: plan.yml\n" + changed + "steps: [{matrix: {at: 1, grid: {A: [1, 2, 1]}}}]\n",
 			"cell A=1 is there twice"},
-		"watch":    {"plan: plan.yml\nwatch: ['proc:5']\nsteps: [{search: {}}]\n", `"proc" can't be watched; use host`},
+		"watch": {"plan: plan.yml\nwatch: ['proc:5']\nsteps: [{search: {}}]\n", `"proc" can't be watched; use host`},
+		"profile": {"plan: plan.yml\nwatch: [server, 'host:off', 'profile:server', 'profile:http://127.0.0.1:1', " +
+			"'profile:pid:x']\nsteps: [{search: {}}]\n", "watch: profile:pid:x: write profile:http://HOST:PORT"},
 		"protocol": {"plan: other.yml\nsteps: [{search: {}}]\n", "httq"},
 		"address": {"plan: plan.yml\naddresses: ['http://host:port/']\nsteps: [{search: {}}]\n",
 			"http://host:port/"},

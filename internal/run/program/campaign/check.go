@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"brunt/internal/inspect/observe"
+	"brunt/internal/inspect/profile"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
+	"brunt/internal/record"
 	"brunt/internal/run/program"
 	"brunt/internal/run/program/campaign/campaignfile"
 )
@@ -28,7 +31,7 @@ func (p *Program) check(runs bool, valid func(*plan.Plan) error) error {
 		check func(text string) error
 	}{
 		{"inspect", []string{p.Inspect}, servers.Check},
-		{"watch", p.Watch, func(text string) error { _, err := observe.Parse(text); return err }},
+		{"watch", p.Watch, checkWatched},
 		{"addresses", p.Addresses, nil},
 	}
 	for _, part := range parts {
@@ -231,4 +234,16 @@ func sendsSQL(p *plan.Plan) bool {
 	return slices.ContainsFunc(p.Operations, func(o plan.Operation) bool {
 		return slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return s.Request.Verb == protocol.SQL })
 	})
+}
+
+// checkWatched returns an error if --watch doesn't take a text.
+func checkWatched(text string) (err error) {
+	switch {
+	case text == record.WatchedServer || text == record.WatchedNoHost:
+	case strings.HasPrefix(text, profile.Prefix):
+		_, err = profile.Parse(text)
+	default:
+		_, err = observe.Parse(text)
+	}
+	return err
 }
