@@ -32,6 +32,7 @@ type Inspector struct {
 	// unprivileged says that the process list lacks the sessions of other users, and cuts that it has cut a statement.
 	unprivileged, cuts bool
 	prepared           prepared
+	preparedAt         time.Duration // when samples last asked for it
 	// clients tells the load's sessions from others, and own is which of the present ones are, by id.
 	clients  *process.Own
 	own      map[string]bool
@@ -46,7 +47,10 @@ type Inspector struct {
 	roundTrip time.Duration
 }
 
-var _ inspect.Inspector = (*Inspector)(nil)
+var (
+	_ inspect.Inspector = (*Inspector)(nil)
+	_ inspect.Worker    = (*Inspector)(nil)
+)
 
 // New parses a URL, mysql://user:password@host:3306/database, and returns the inspector of that server. Its errors are
 // one line, without secrets.
@@ -166,6 +170,9 @@ func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
 	}
 	return i.sample(ctx, at)
 }
+
+// AtWork implements inspect.Worker.
+func (i *Inspector) AtWork() bool { return i.activity.AtWork() }
 
 // End implements inspect.Inspector.
 func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Load) (*record.Inspection, error) {

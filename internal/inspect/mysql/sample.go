@@ -20,6 +20,7 @@ type sightings struct {
 	// idleBlocking is the number of samples in which a session blocked others that had been idle in the same transaction
 	// in the sample before: pauses between the statements of a short transaction don't count.
 	idleBlocking int
+	idleSeconds  float64         // for how much of the time these samples stand
 	idleBefore   map[string]bool // ids of the transactions that were idle in the last sample
 	running      int             // active sessions
 	texts        map[string]int
@@ -30,7 +31,7 @@ func newSightings() sightings { return sightings{texts: map[string]int{}} }
 const (
 	longSample    = 300 // characters read of a statement
 	mostTexts     = 500
-	preparedEvery = 5 // samples
+	preparedEvery = time.Second
 
 	// askThreads reads the sessions from performance_schema, and askProcesses from the process list, which costs half as
 	// much. SHOW PROCESSLIST cuts statements after cutAfter bytes, so that long statements of many sessions can't make
@@ -77,7 +78,8 @@ func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
 	if err := i.addLocks(ctx, open); err != nil {
 		return err
 	}
-	if i.digests && i.activity.Samples()%preparedEvery == 1 {
+	if i.digests && (i.activity.Samples() == 1 || at-i.preparedAt >= preparedEvery) {
+		i.preparedAt = at
 		return i.samplePrepared(ctx)
 	}
 	return nil
@@ -307,6 +309,7 @@ func (i *Inspector) addLocks(ctx context.Context, open map[string]*transaction) 
 	}
 	if idle {
 		i.seen.idleBlocking++
+		i.seen.idleSeconds += i.activity.Weight()
 	}
 	return nil
 }
