@@ -77,15 +77,17 @@ type Counters struct {
 
 // ServerActivity summarises samples of what client sessions were doing.
 type ServerActivity struct {
-	Samples     int             `json:"samples"`
-	PeriodNs    int64           `json:"period_ns"`         // mean time between samples
-	Waits       []Wait          `json:"waits,omitempty"`   // of active sessions, most frequent first
-	Clients     []ClientPool    `json:"clients,omitempty"` // most connections first
-	Blocked     []Blocking      `json:"blocked,omitempty"` // most samples first
-	AtOnce      []AtOnce        `json:"at_once,omitempty"` // long statements that ran several times at once
-	Points      []ActivityPoint `json:"points,omitempty"`  // over time, at most 600
-	Replicas    []ReplicaLag    `json:"replicas,omitempty"`
-	LongestXact int64           `json:"longest_transaction_ns,omitempty"` // age of the oldest open transaction seen
+	Samples  int             `json:"samples"`
+	PeriodNs int64           `json:"period_ns"`         // mean time between samples
+	Waits    []Wait          `json:"waits,omitempty"`   // of active sessions, most frequent first
+	Clients  []ClientPool    `json:"clients,omitempty"` // most connections first
+	Blocked  []Blocking      `json:"blocked,omitempty"` // most samples first
+	AtOnce   []AtOnce        `json:"at_once,omitempty"` // long statements that ran several times at once
+	Points   []ActivityPoint `json:"points,omitempty"`  // over time, at most 600
+	Replicas []ReplicaLag    `json:"replicas,omitempty"`
+	// ReplicaHosts are addresses, without ports, from which replicas are connected whose lag isn't known.
+	ReplicaHosts []string `json:"replica_hosts,omitempty"`
+	LongestXact  int64    `json:"longest_transaction_ns,omitempty"` // age of the oldest open transaction seen
 }
 
 // Wait is a wait event of active sessions. Class "CPU" means that they didn't wait.

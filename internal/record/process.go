@@ -76,6 +76,7 @@ type UnreadPeer struct {
 // as they are known.
 func (r *Run) ReplicaAddresses() (all []string) {
 	for i := range r.Inspections {
+		all = append(all, r.Inspections[i].Activity.ReplicaHosts...)
 		for _, l := range r.Inspections[i].Activity.Replicas {
 			if l.Address != "" {
 				all = append(all, l.Address)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -191,6 +193,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	}
 	i.tellFull(&out.Windows[0])
 	out.Activity = i.activity.Record(func(application string) bool { return strings.HasSuffix(application, ownMark) })
+	out.Activity.ReplicaHosts = slices.Sorted(maps.Keys(i.seen.replicas))
 	c := &caseFile{inspector: i, inspection: out, load: &out.Windows[0], operations: load.Operations,
 		cores: inspect.CoresOf(i.target.Address), uncounted: !i.digests}
 	if c.status("Com_stmt_execute") > 0 && i.consumer == "NO" {

@@ -24,9 +24,10 @@ type sightings struct {
 	idleBefore   map[string]bool // ids of the transactions that were idle in the last sample
 	running      int             // active sessions
 	texts        map[string]int
+	replicas     map[string]bool // the hosts from which they are connected
 }
 
-func newSightings() sightings { return sightings{texts: map[string]int{}} }
+func newSightings() sightings { return sightings{texts: map[string]int{}, replicas: map[string]bool{}} }
 
 const (
 	longSample    = 300 // characters read of a statement
@@ -180,8 +181,11 @@ func (i *Inspector) addSessions(r *result, own map[string]bool, open map[string]
 	var all []inspect.Session
 	for k := range r.rows {
 		id, command, user := r.at(k, "Id"), r.at(k, "Command"), r.at(k, "User")
-		if id == i.session.number || command == "Daemon" || strings.HasPrefix(command, "Binlog Dump") ||
-			user == "system user" {
+		if strings.HasPrefix(command, "Binlog Dump") {
+			i.seen.replicas[hostOf(r.at(k, "Host"))] = true
+			continue
+		}
+		if id == i.session.number || command == "Daemon" || user == "system user" {
 			continue
 		}
 		if own[id] {
