@@ -120,7 +120,8 @@ func (w *worker) AtWork() bool { return w.works }
 
 // A server that does nothing is asked less often, and one that answers slowly, too.
 func TestServersAtRestAreAskedLessOften(t *testing.T) {
-	fast, slow := []time.Duration{0, 0, 0, 0}, []time.Duration{time.Second, 10 * time.Millisecond, time.Second, time.Second}
+	fast := []time.Duration{0, 0, 0, 0}
+	slow := []time.Duration{time.Second, 10 * time.Millisecond, time.Second, time.Second}
 	for name, c := range map[string]struct {
 		inspector Inspector
 		recent    []time.Duration

@@ -274,7 +274,8 @@ func idleTransactions(c *caseFile) {
 			}
 			c.add(record.Finding{ID: FindIdleXact, Severity: severity, Subject: c.nameOf(b.Waiting), Share: share,
 				Evidence: message.New("find.mysql.idle", message.Text("table", b.Relation),
-					message.Share("share", min(seen.idleSeconds/c.inspector.activity.Seconds(), 1)), message.Ns("longest", b.LongestNs)),
+					message.Share("share", min(seen.idleSeconds/c.inspector.activity.Seconds(), 1)),
+					message.Ns("longest", b.LongestNs)),
 				Advice: message.New("find.mysql.idle.advice")})
 			return
 		}

@@ -78,7 +78,8 @@ func Settle(run *record.Run) {
 			in := &run.Inspections[i]
 			for j := range in.Findings {
 				f := &in.Findings[j]
-				if f.Blames == record.TimeDisk && (f.Subject == p.Source || strings.Contains(in.Source+"/", " "+p.Source+"/")) {
+				of := f.Subject == p.Source || strings.Contains(in.Source+"/", " "+p.Source+"/")
+				if of && f.Blames == record.TimeDisk {
 					f.Severity = record.Minor
 				}
 			}

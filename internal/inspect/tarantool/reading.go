@@ -265,7 +265,8 @@ func (s *sightings) replication(info map[string]any, to *inspect.Activity) {
 			clock, _ := downstream["vclock"].(map[string]any)
 			behind = max(number(info["lsn"])-number(clock[strconv.Itoa(int(own))]), 0)
 			state, _ := downstream["status"].(string)
-			to.Lag(record.ReplicaLag{Name: "downstream " + id, State: state, BytesMax: behind, Address: hostOf(upstream)})
+			to.Lag(record.ReplicaLag{Name: "downstream " + id, State: state, BytesMax: behind,
+				Address: hostOf(upstream)})
 			if r.grown = r.grown || behind > 0; upstream == nil {
 				if r.status = state; state == "stopped" {
 					r.broken++
