@@ -66,8 +66,8 @@ func judge(p *record.Process, inFlight float64) []record.Finding {
 	return out
 }
 
-// Settle makes hints of findings that blame the disk because writing took long, if other processes have the cores of the
-// server's process: writing takes long then, too. It must be called when a run has its inspections and processes.
+// Settle makes hints of findings that blame the disk because writing took long, if other processes have the cores of
+// the server's process: writing takes long then, too. It must be called when a run has its inspections and processes.
 func Settle(run *record.Run) {
 	for k := range run.Processes {
 		p := &run.Processes[k]

@@ -296,8 +296,8 @@ func (r *replica) upstream(from map[string]any) float64 {
 	return lag
 }
 
-// hostOf returns the host of a member that is also replicated from; "" if it isn't, or has a name instead of an address.
-// A server doesn't know the addresses of replicas that it doesn't replicate from.
+// hostOf returns the host of a member that is also replicated from; "" if it isn't, or has a name instead of an
+// address. A server doesn't know the addresses of replicas that it doesn't replicate from.
 func hostOf(upstream map[string]any) string {
 	peer, _ := upstream["peer"].(string)
 	host, _, _ := net.SplitHostPort(peer[strings.LastIndexByte(peer, '@')+1:])
