@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"brunt/internal/record"
 )
@@ -14,6 +15,10 @@ const (
 	mostBlocked = 20
 	mostQueries = 5000
 	longText    = 300 // characters shown of a statement that waits for locks
+	// A sample stands for the time since the one before. If the server answers slowly, or hasn't answered for a while,
+	// the samples are far apart; then they count alike.
+	leastWeight = 10 * time.Millisecond
+	mostWeight  = restPeriod
 )
 
 // Session is one or more sessions of a server that a sample found in the same state.
@@ -37,47 +42,71 @@ const (
 	IdleInTransaction
 )
 
-// Activity sums up samples of what sessions are doing. It must be made by NewActivity.
+// Activity sums up samples of what sessions are doing. Each sample counts by the time since the one before, because
+// samples are closer together while sessions are at work: sums over samples are in seconds of sessions. It must be made
+// by NewActivity.
 type Activity struct {
 	samples   int
-	waits     map[[2]string]int // number of active sessions by wait class and event, summed over samples
+	latestNs  int64                 // when the latest sample was taken
+	weight    float64               // of the latest sample, s
+	total     float64               // of all samples, s
+	atWork    bool                  // see AtWork
+	waits     map[[2]string]float64 // active sessions by wait class and event
 	pools     map[[2]string]*pool
 	blocked   map[blocking]*blockedFor
-	atOnce    map[string]*record.AtOnce // by text; Share is a number of samples
+	atOnce    map[string]*record.AtOnce // by text; Share is in seconds
 	points    []record.ActivityPoint
 	perPoint  int
 	replicas  map[string]*record.ReplicaLag
 	longestNs int64
-	byQuery   map[string]map[[2]string]int // active sessions by statement, and by wait class and event
+	byQuery   map[string]map[[2]string]Seen // active sessions by statement, and by wait class and event
 }
 
-// pool describes the connections of one application from one address, summed over samples.
+// Seen are sessions that samples found in the same state.
+type Seen struct {
+	Sessions int     // summed over samples
+	Seconds  float64 // of sessions
+}
+
+// pool describes the connections of one application from one address: in a sample, or summed over samples, in seconds.
 type pool struct {
-	total, active, inXact, allActive, allBusy, max int
-	seen                                           int // number of samples that contained the pool
-	longestIdleNs                                  int64
+	total, active, inXact, allActive, allBusy float64
+	max                                       int
+	seen                                      float64 // the samples that contained the pool
+	longestIdleNs                             int64
 }
 
 type blocking struct{ waiting, holder, state, relation, lock string }
 
 type blockedFor struct {
-	samples   int
+	seconds   float64
 	longestNs int64
 }
 
 // NewActivity returns an Activity without samples.
 func NewActivity() *Activity {
-	return &Activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{},
-		replicas: map[string]*record.ReplicaLag{}, perPoint: 1, byQuery: map[string]map[[2]string]int{},
+	return &Activity{waits: map[[2]string]float64{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{},
+		replicas: map[string]*record.ReplicaLag{}, perPoint: 1, byQuery: map[string]map[[2]string]Seen{},
 		atOnce: map[string]*record.AtOnce{}}
 }
 
 // Samples returns the number of samples so far.
 func (a *Activity) Samples() int { return a.samples }
 
+// Weight returns for how much of the time the latest sample stands, and Seconds for how much all of them do, in s.
+func (a *Activity) Weight() float64 { return a.weight }
+
+// Seconds returns the time for which all samples stand, in s.
+func (a *Activity) Seconds() float64 { return a.total }
+
+// AtWork reports whether the latest sample found a session that executes a statement or has a transaction open.
+func (a *Activity) AtWork() bool { return a.atWork }
+
 // Add adds a sample of all sessions of clients, taken at a time since the start of the inspection.
 func (a *Activity) Add(atNs int64, sessions []Session) {
 	a.samples++
+	a.weight = min(max(time.Duration(atNs-a.latestNs), leastWeight), mostWeight).Seconds()
+	a.latestNs, a.total, a.atWork = atNs, a.total+a.weight, false
 	classes := map[string]float64{}
 	now := map[[2]string]*pool{}
 	for i := range sessions {
@@ -88,16 +117,18 @@ func (a *Activity) Add(atNs int64, sessions []Session) {
 			p = &pool{}
 			now[key] = p
 		}
-		p.total += s.Count
+		n := float64(s.Count)
+		p.total += n
+		a.atWork = a.atWork || s.State != Idle
 		a.longestNs = max(a.longestNs, s.XactNs)
 		switch s.State {
 		case Active:
-			p.active += s.Count
-			a.waits[[2]string{s.Class, s.Event}] += s.Count
-			classes[s.Class] += float64(s.Count)
+			p.active += n
+			a.waits[[2]string{s.Class, s.Event}] += n * a.weight
+			classes[s.Class] += n
 			a.query(s)
 		case IdleInTransaction:
-			p.inXact += s.Count
+			p.inXact += n
 			p.longestIdleNs = max(p.longestIdleNs, s.IdleNs)
 		}
 	}
@@ -107,14 +138,15 @@ func (a *Activity) Add(atNs int64, sessions []Session) {
 			all = &pool{}
 			a.pools[key] = all
 		}
-		all.seen++
-		all.total, all.active, all.inXact = all.total+p.total, all.active+p.active, all.inXact+p.inXact
-		all.max, all.longestIdleNs = max(all.max, p.total), max(all.longestIdleNs, p.longestIdleNs)
+		all.seen += a.weight
+		all.total, all.active = all.total+p.total*a.weight, all.active+p.active*a.weight
+		all.inXact += p.inXact * a.weight
+		all.max, all.longestIdleNs = max(all.max, int(p.total)), max(all.longestIdleNs, p.longestIdleNs)
 		if p.active == p.total {
-			all.allActive++
+			all.allActive += a.weight
 		}
 		if p.active+p.inXact == p.total {
-			all.allBusy++
+			all.allBusy += a.weight
 		}
 	}
 	a.point(atNs, classes)
@@ -130,15 +162,16 @@ func (a *Activity) query(s *Session) {
 		if len(a.byQuery) >= mostQueries {
 			return
 		}
-		waits = map[[2]string]int{}
+		waits = map[[2]string]Seen{}
 		a.byQuery[s.Query] = waits
 	}
-	waits[[2]string{s.Class, s.Event}] += s.Count
+	wait := [2]string{s.Class, s.Event}
+	seen := waits[wait]
+	waits[wait] = Seen{seen.Sessions + s.Count, seen.Seconds + float64(s.Count)*a.weight}
 }
 
-// Executing returns the number of active sessions that were executing a statement, by wait class and event, summed over
-// samples.
-func (a *Activity) Executing(query string) map[[2]string]int { return a.byQuery[query] }
+// Executing returns the active sessions that were executing a statement, by wait class and event.
+func (a *Activity) Executing(query string) map[[2]string]Seen { return a.byQuery[query] }
 
 // point adds a sample to the course over time. When the course is full, neighbouring points are merged in pairs,
 // and each point covers twice as many samples from then on.
@@ -181,7 +214,7 @@ func (a *Activity) Block(b record.Blocking) {
 		f = &blockedFor{}
 		a.blocked[key] = f
 	}
-	f.samples++
+	f.seconds += a.weight
 	f.longestNs = max(f.longestNs, b.LongestNs)
 }
 
@@ -197,7 +230,7 @@ func (a *Activity) Together(text string, sessions int, longestNs int64) {
 		s = &record.AtOnce{Text: text}
 		a.atOnce[text] = s
 	}
-	s.Share++
+	s.Samples, s.Share = s.Samples+1, s.Share+a.weight
 	s.Max, s.LongestNs = max(s.Max, sessions), max(s.LongestNs, longestNs)
 }
 
@@ -235,24 +268,22 @@ func (a *Activity) Lag(now record.ReplicaLag) {
 // Record returns the summary of all samples. generator reports whether sessions of an application are brunt's own.
 func (a *Activity) Record(generator func(application string) bool) record.ServerActivity {
 	out := record.ServerActivity{Samples: a.samples, Points: a.points, LongestXact: a.longestNs}
-	n := float64(max(a.samples, 1))
-	active := 0
+	n := max(a.total, leastWeight.Seconds())
+	active := 0.0
 	for _, c := range a.waits {
 		active += c
 	}
 	for w, c := range a.waits {
-		out.Waits = append(out.Waits, record.Wait{Class: w[0], Event: w[1], Mean: float64(c) / n,
-			Share: float64(c) / float64(active)})
+		out.Waits = append(out.Waits, record.Wait{Class: w[0], Event: w[1], Mean: c / n, Share: c / active})
 	}
 	slices.SortFunc(out.Waits, func(x, y record.Wait) int {
 		return cmp.Or(cmp.Compare(y.Mean, x.Mean), cmp.Compare(x.Event, y.Event))
 	})
 	for key, p := range a.pools {
 		out.Clients = append(out.Clients, record.ClientPool{
-			Application: key[0], Address: key[1], Mean: float64(p.total) / n, Max: p.max, ActiveMean: float64(p.active) / n,
-			AllActive: float64(p.allActive) / float64(p.seen),
-			AllBusy:   float64(p.allBusy) / float64(p.seen), InXact: float64(p.inXact) / n, LongestIdle: p.longestIdleNs,
-			Generator: generator(key[0]),
+			Application: key[0], Address: key[1], Mean: p.total / n, Max: p.max, ActiveMean: p.active / n,
+			AllActive: p.allActive / p.seen, AllBusy: p.allBusy / p.seen, InXact: p.inXact / n,
+			LongestIdle: p.longestIdleNs, Generator: generator(key[0]),
 		})
 	}
 	slices.SortFunc(out.Clients, func(x, y record.ClientPool) int {
@@ -268,7 +299,7 @@ func (a *Activity) Record(generator func(application string) bool) record.Server
 	})
 	for b, f := range a.blocked {
 		out.Blocked = append(out.Blocked, record.Blocking{Waiting: b.waiting, Holder: b.holder, HolderState: b.state,
-			Relation: b.relation, Lock: b.lock, Mean: float64(f.samples) / n, LongestNs: f.longestNs})
+			Relation: b.relation, Lock: b.lock, Mean: f.seconds / n, LongestNs: f.longestNs})
 	}
 	slices.SortFunc(out.Blocked, func(x, y record.Blocking) int {
 		return cmp.Or(cmp.Compare(y.Mean, x.Mean), cmp.Compare(x.Waiting, y.Waiting))

@@ -35,6 +35,12 @@ type Profiler interface {
 	ProfileFunctions()
 }
 
+// Worker is an inspector whose samples tell whether its server is at work. It is asked less often while it isn't.
+type Worker interface {
+	// AtWork reports whether the latest sample found a session at work.
+	AtWork() bool
+}
+
 // Phase is a phase of the run's load.
 type Phase struct {
 	Name   string

@@ -23,6 +23,7 @@ const (
 	sampleTimeout = 5 * time.Second
 	endTimeout    = 60 * time.Second
 	samplePeriod  = 200 * time.Millisecond
+	restPeriod    = 500 * time.Millisecond // if the server had nothing to do at the latest sample
 	maxPeriod     = 10 * time.Second
 	costBound     = 200 // samples take at most 1/costBound of the time
 	fewSamples    = 4   // of which the shortest tells the cost
@@ -207,9 +208,8 @@ func (w *Watch) Interval(iv *measure.Interval) error {
 // run takes samples, and snapshots wherever a phase may end, until stop is closed. It waits for queries in
 // progress, since cancelling them would cost the connection.
 func (s *server) run(stop <-chan struct{}) {
-	period := samplePeriod
 	var recent []time.Duration // how long the last samples took
-	timer := time.NewTimer(period)
+	timer := time.NewTimer(samplePeriod)
 	defer timer.Stop()
 	for {
 		select {
@@ -222,20 +222,28 @@ func (s *server) run(stop <-chan struct{}) {
 				return s.inspector.Sample(ctx, time.Since(s.begun))
 			})
 			recent = append(recent[max(len(recent)-fewSamples+1, 0):], took)
-			period = nextPeriod(recent)
-			timer.Reset(period)
+			timer.Reset(nextPeriod(recent, s.leastPeriod()))
 		}
 	}
 }
 
+// leastPeriod returns the least time until the next sample. A question to a server that does nothing shows little, and
+// takes three times as much of its CPU as one to a server that is awake.
+func (s *server) leastPeriod() time.Duration {
+	if w, ok := s.inspector.(Worker); ok && !w.AtWork() {
+		return restPeriod
+	}
+	return samplePeriod
+}
+
 // nextPeriod returns the time until the next sample, by how long the last ones took. The shortest of them counts,
 // because on a busy machine the others mostly wait. A single long one isn't believed yet.
-func nextPeriod(recent []time.Duration) time.Duration {
+func nextPeriod(recent []time.Duration, least time.Duration) time.Duration {
 	most := maxPeriod
 	if len(recent) < fewSamples {
 		most = fewPeriods * samplePeriod
 	}
-	return min(max(samplePeriod, slices.Min(recent)*costBound), most)
+	return min(max(least, slices.Min(recent)*costBound), most)
 }
 
 // interval processes an interval. It detects the start of a new phase at the end of that phase's first interval, so

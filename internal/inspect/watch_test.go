@@ -109,3 +109,35 @@ func TestWaitingIsNoCost(t *testing.T) {
 		t.Errorf("%+v: %v spent", a, a.spent())
 	}
 }
+
+// worker is an inspector whose server is at work or not.
+type worker struct {
+	diary
+	works bool
+}
+
+func (w *worker) AtWork() bool { return w.works }
+
+// A server that does nothing is asked less often, and one that answers slowly, too.
+func TestServersAtRestAreAskedLessOften(t *testing.T) {
+	fast := []time.Duration{0, 0, 0, 0}
+	slow := []time.Duration{time.Second, 10 * time.Millisecond, time.Second, time.Second}
+	for name, c := range map[string]struct {
+		inspector Inspector
+		recent    []time.Duration
+		want      time.Duration
+	}{
+		"at work":       {&worker{works: true}, fast, samplePeriod},
+		"at rest":       {&worker{}, fast, restPeriod},
+		"not known":     {&diary{}, fast, samplePeriod},
+		"slow at work":  {&worker{works: true}, slow, 2 * time.Second},
+		"slow at first": {&worker{works: true}, slow[:2], fewPeriods * samplePeriod},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := server{inspector: c.inspector}
+			if got := nextPeriod(c.recent, s.leastPeriod()); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -77,15 +77,17 @@ type Counters struct {
 
 // ServerActivity summarises samples of what client sessions were doing.
 type ServerActivity struct {
-	Samples     int             `json:"samples"`
-	PeriodNs    int64           `json:"period_ns"`         // mean time between samples
-	Waits       []Wait          `json:"waits,omitempty"`   // of active sessions, most frequent first
-	Clients     []ClientPool    `json:"clients,omitempty"` // most connections first
-	Blocked     []Blocking      `json:"blocked,omitempty"` // most samples first
-	AtOnce      []AtOnce        `json:"at_once,omitempty"` // long statements that ran several times at once
-	Points      []ActivityPoint `json:"points,omitempty"`  // over time, at most 600
-	Replicas    []ReplicaLag    `json:"replicas,omitempty"`
-	LongestXact int64           `json:"longest_transaction_ns,omitempty"` // age of the oldest open transaction seen
+	Samples  int             `json:"samples"`
+	PeriodNs int64           `json:"period_ns"`         // mean time between samples
+	Waits    []Wait          `json:"waits,omitempty"`   // of active sessions, most frequent first
+	Clients  []ClientPool    `json:"clients,omitempty"` // most connections first
+	Blocked  []Blocking      `json:"blocked,omitempty"` // most samples first
+	AtOnce   []AtOnce        `json:"at_once,omitempty"` // long statements that ran several times at once
+	Points   []ActivityPoint `json:"points,omitempty"`  // over time, at most 600
+	Replicas []ReplicaLag    `json:"replicas,omitempty"`
+	// ReplicaHosts are addresses, without ports, from which replicas are connected whose lag isn't known.
+	ReplicaHosts []string `json:"replica_hosts,omitempty"`
+	LongestXact  int64    `json:"longest_transaction_ns,omitempty"` // age of the oldest open transaction seen
 }
 
 // Wait is a wait event of active sessions. Class "CPU" means that they didn't wait.
@@ -103,7 +105,7 @@ type ClientPool struct {
 	Mean        float64 `json:"mean"`
 	Max         int     `json:"max"`
 	ActiveMean  float64 `json:"active_mean"`
-	AllActive   float64 `json:"all_active_share"`                  // fraction of samples in which all of them were active
+	AllActive   float64 `json:"all_active_share"`                  // fraction of the time in which all of them were active
 	AllBusy     float64 `json:"all_busy_share,omitempty"`          // the same, or idle in a transaction
 	InXact      float64 `json:"idle_in_transaction_mean"`          // mean number of connections idle in a transaction
 	Generator   bool    `json:"generator,omitempty"`               // brunt's own sessions
@@ -113,8 +115,9 @@ type ClientPool struct {
 // AtOnce is a long statement that several sessions executed at the same time.
 type AtOnce struct {
 	Text      string  `json:"text"`
-	Max       int     `json:"max"`   // sessions that executed it at once
-	Share     float64 `json:"share"` // of the samples in which several did
+	Max       int     `json:"max"`     // sessions that executed it at once
+	Samples   int     `json:"samples"` // in which several did
+	Share     float64 `json:"share"`   // of the time
 	LongestNs int64   `json:"longest_ns"`
 }
 
@@ -204,6 +207,8 @@ type Finding struct {
 	Statement string          `json:"statement,omitempty"` // Statement.ID
 	Share     float64         `json:"share,omitempty"`     // fraction of the server's time that it concerns
 	Effect    float64         `json:"effect,omitempty"`    // fraction of its operation's response time, if that is known
+	// Blames is TimeDisk if it blames the disk only because writing took long; otherwise "".
+	Blames string `json:"-"`
 }
 
 // InspectionCost is what querying the server cost.

@@ -21,7 +21,10 @@ type Process struct {
 	Queued float64 `json:"queued"`  // threads that could run but had no core, on average
 	InDisk float64 `json:"in_disk"` // threads in uninterruptible sleep, on average
 	// DiskSeen is the fraction of the samples in which at least one thread was in uninterruptible sleep.
-	DiskSeen float64       `json:"disk_seen"`
+	DiskSeen float64 `json:"disk_seen"`
+	// DiskBusy is the fraction of the time in which the machine's busiest disk had a request under way; −1 if it isn't
+	// known: most of what the process read and wrote wasn't seen at a disk of the machine.
+	DiskBusy float64       `json:"disk_busy"`
 	Threads  []ThreadUse   `json:"threads,omitempty"` // the busiest first, at most 20
 	Sleeps   []ThreadSleep `json:"sleeps,omitempty"`  // what threads in uninterruptible sleep waited for
 
@@ -39,7 +42,7 @@ type Process struct {
 	Unread []UnreadPeer `json:"unread,omitempty"`
 
 	Cores      float64 `json:"cores"`       // that the process may use
-	OthersCPU  float64 `json:"others_cpu"`  // cores used by all other processes of the machine
+	OthersCPU  float64 `json:"others_cpu"`  // cores used by all other processes of the machine, except at lowered priority
 	StolenCPU  float64 `json:"stolen_cpu"`  // cores taken by the hypervisor
 	ThrottleNs int64   `json:"throttle_ns"` // time that a CPU quota stopped it
 
@@ -73,6 +76,7 @@ type UnreadPeer struct {
 // as they are known.
 func (r *Run) ReplicaAddresses() (all []string) {
 	for i := range r.Inspections {
+		all = append(all, r.Inspections[i].Activity.ReplicaHosts...)
 		for _, l := range r.Inspections[i].Activity.Replicas {
 			if l.Address != "" {
 				all = append(all, l.Address)

@@ -69,12 +69,17 @@ func (st *stage) costs(ctx context.Context, chosen []row, rounds int, w io.Write
 	return nil
 }
 
-// endOfLoad is how long before a load's end its CPU is read.
-const endOfLoad = 200 * time.Millisecond
+// The CPU of a load is read from its first interval, which lasts a second, until some time before its end: what is
+// asked right before and after the load isn't part of it.
+const (
+	firstInterval = time.Second
+	endOfLoad     = 500 * time.Millisecond
+)
 
 // costOf returns what the two sides of a row cost: without asking, and with it. The turns before the rounds fill the
 // server and warm it up.
 func (st *stage) costOf(ctx context.Context, chosen *row, rounds int) (sides [2]cost, err error) {
+	within := st.length - firstInterval - endOfLoad
 	for round := range rounds + 1 {
 		for k := range 2 {
 			side := (round + k) % 2
@@ -89,9 +94,9 @@ func (st *stage) costOf(ctx context.Context, chosen *row, rounds int) (sides [2]
 			}
 			inLoad := 0.0
 			r.During = func(ctx context.Context, sc *scene) {
-				if sc.underWay(ctx) {
+				if sc.recorded(ctx, 1) {
 					began := st.ran(&r)
-					protocol.Sleep(ctx, st.length-endOfLoad)
+					protocol.Sleep(ctx, within)
 					inLoad = st.ran(&r) - began
 				}
 			}
@@ -105,7 +110,7 @@ func (st *stage) costOf(ctx context.Context, chosen *row, rounds int) (sides [2]
 			}
 			used, of := st.used(&r)-before, &sides[side]
 			of.cpuUs = append(of.cpuUs, used*1e6/max(o.PerS*st.length.Seconds(), 1))
-			of.share = append(of.share, inLoad/(st.length-endOfLoad).Seconds())
+			of.share = append(of.share, inLoad/within.Seconds())
 			of.aroundS = append(of.aroundS, used-inLoad)
 			of.p99Us, of.observe = append(of.p99Us, o.P99Us), append(of.observe, o.Observe)
 		}

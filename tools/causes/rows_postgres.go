@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 
@@ -90,6 +91,20 @@ func postgresRows() []row {
 		postgresRow("deep-offset", "pages are fetched with OFFSET, up to the last", []string{"deep-offset"},
 			"queries:\n"+query("page", "select * from book order by id limit 20 offset $1", anyBook)+openLoad(8, 100),
 			books, booksKey, analyzed),
+		postgresRow("sort-limit", "the first ten of a table are asked for in an order that no index has", []string{"sort-limit"},
+			"queries:\n"+query("first", "select id from book order by author limit 10", "")+openLoad(8, 20),
+			books, booksKey, analyzed),
+		postgresRow("hidden-scan", "a trigger of the table that is changed searches another one without an index",
+			[]string{"hidden-scan"},
+			"queries:\n"+query("rename", "update book set name = 'x' where id = $1", anyBook)+openLoad(8, 40),
+			books, booksKey, "create table audit as select g as id, md5(g::text) as author from generate_series(1, 20000) g",
+			"create function note() returns trigger language plpgsql as $$ begin "+
+				"perform count(*) from audit where author = new.author; return new; end $$",
+			"create trigger noted after update on book for each row execute function note()", analyzed),
+		postgresRow("stampede", "four connections of another program execute the same long statement at once, now and then",
+			[]string{"stampede"}, "queries:\n"+lookup+openLoad(8, 150), books, booksKey, analyzed),
+		postgresRow("pool-too-small", "another program has a pool of one connection, which is always in use",
+			[]string{"pool-too-small"}, "queries:\n"+lookup+openLoad(8, 150), books, booksKey, analyzed),
 		postgresRow("spill", "a report sorts more than work_mem (64 kB) holds", []string{"spill"},
 			"queries:\n"+query("report", "select * from (select * from book order by name, author offset 0) x where id < 0", "")+
 				openLoad(4, 10), books, booksKey, analyzed, "alter database spill set work_mem = '64kB'"),
@@ -148,29 +163,54 @@ func postgresRows() []row {
 			"queries:\n"+query("joined", "select a.name, b.author from book a join book b on b.id = a.id + 1 where a.id between $1::int and $1::int + 10 order by a.id", anyBook)+
 				openLoad(8, 150), books, booksKey, analyzed),
 	}
+	all = append(all, outsideRow())
+	during := map[string]func(context.Context, *scene){
+		"idle-in-transaction": sessionsOf("forgetful", 4, "begin; select count(*) from book where id < 9;"),
+		"stampede":            sessionsOf("shop", 4, "select pg_sleep(0.6) \\watch 2"),
+		"pool-too-small":      sessionsOf("shop", 1, strings.Repeat("select pg_sleep(0.2);\n", 100)),
+	}
 	for i := range all {
-		if all[i].Cause == "idle-in-transaction" {
-			all[i].During = idleTransactions
-		}
+		all[i].During = during[all[i].Cause]
 	}
 	return all
 }
 
-// idleTransactions keeps transactions of another program open until ctx ends.
-func idleTransactions(ctx context.Context, sc *scene) {
-	for range 4 {
-		session := exec.CommandContext(ctx, "psql", "-h", sc.server.Host, "-p", fmt.Sprint(sc.server.Port), "-U",
-			sc.server.User, "-d", sc.database(), "-Xq")
-		session.Env = append(session.Environ(), "PGAPPNAME=forgetful")
-		input, err := session.StdinPipe()
-		if err == nil {
-			err = session.Start()
+// outsideRow is a row of a service one of whose operations waits for something else than its database.
+func outsideRow() row {
+	r := postgresRow("outside-database", "one of a service's two operations waits 100 ms for something else",
+		[]string{"outside-database"},
+		"queries:\n  - name: page\n    http: {path: /}\n  - name: call\n    http: {path: /sleep}\n"+openLoad(32, 60),
+		books, booksKey, analyzed)
+	r.Flags = func(sc *scene) []string {
+		service := sc.servers["web"]
+		if service == nil {
+			service = webServer(sc.stage)
+			sc.servers["web"] = service
 		}
-		if err != nil {
-			return
-		}
-		defer session.Wait()
-		fmt.Fprintln(input, "begin; select count(*) from book where id < 9;")
+		flags := postgresFlags(sc)
+		return append([]string{"--proto", "http", "-a", service.Addr}, flags[len(flags)-2:]...)
 	}
-	<-ctx.Done()
+	return r
+}
+
+// sessionsOf returns a During in which n sessions of another program execute the lines of a text. They stay until the
+// load has ended.
+func sessionsOf(program string, n int, lines string) func(context.Context, *scene) {
+	return func(ctx context.Context, sc *scene) {
+		for range n {
+			session := exec.CommandContext(ctx, "psql", "-h", sc.server.Host, "-p", fmt.Sprint(sc.server.Port), "-U",
+				sc.server.User, "-d", sc.database(), "-Xqo", os.DevNull)
+			session.Env = append(session.Environ(), "PGAPPNAME="+program)
+			input, err := session.StdinPipe()
+			if err == nil {
+				err = session.Start()
+			}
+			if err != nil {
+				return
+			}
+			defer session.Wait()
+			fmt.Fprintln(input, lines)
+		}
+		<-ctx.Done()
+	}
 }

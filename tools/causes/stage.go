@@ -214,9 +214,12 @@ func longestSum(run *record.Run) string {
 }
 
 // underWay waits until the load has begun, which is when the record exists. It returns false if ctx ended first.
-func (sc *scene) underWay(ctx context.Context) bool {
+func (sc *scene) underWay(ctx context.Context) bool { return sc.recorded(ctx, 0) }
+
+// recorded waits until the intervals of the record have a size, in bytes. It returns false if ctx ended first.
+func (sc *scene) recorded(ctx context.Context, size int64) bool {
 	for ctx.Err() == nil {
-		if _, err := os.Stat(filepath.Join(sc.bundle, record.IntervalsFile)); err == nil {
+		if f, err := os.Stat(filepath.Join(sc.bundle, record.IntervalsFile)); err == nil && f.Size() >= size {
 			return true
 		}
 		protocol.Sleep(ctx, 5*time.Millisecond)

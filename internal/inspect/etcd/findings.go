@@ -152,9 +152,11 @@ func disks(c *caseFile) {
 		case m.queue < 0:
 			c.add(FindDisk, record.Critical, m.target.Address, message.New("find.etcd.disk.unsure",
 				message.Ns("fsync", sync), message.Ns("commit", committed)), message.New("find.etcd.disk.advice"))
+			c.findings[len(c.findings)-1].Blames = record.TimeDisk
 		default:
 			c.add(FindDisk, record.Critical, m.target.Address, message.New("find.etcd.disk", message.Ns("fsync", sync),
 				message.Ns("commit", committed)), message.New("find.etcd.disk.advice"))
+			c.findings[len(c.findings)-1].Blames = record.TimeDisk
 		}
 	}
 }

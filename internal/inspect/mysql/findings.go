@@ -274,7 +274,8 @@ func idleTransactions(c *caseFile) {
 			}
 			c.add(record.Finding{ID: FindIdleXact, Severity: severity, Subject: c.nameOf(b.Waiting), Share: share,
 				Evidence: message.New("find.mysql.idle", message.Text("table", b.Relation),
-					message.Part("share", seen.idleBlocking, max(a.Samples, 1)), message.Ns("longest", b.LongestNs)),
+					message.Share("share", min(seen.idleSeconds/c.inspector.activity.Seconds(), 1)),
+					message.Ns("longest", b.LongestNs)),
 				Advice: message.New("find.mysql.idle.advice")})
 			return
 		}
@@ -350,12 +351,18 @@ func commitFlush(c *caseFile) {
 		return
 	}
 	share := float64(seen.committing) / float64(max(seen.running, 1))
-	sessions := float64(seen.committing) / float64(max(c.inspection.Activity.Samples, 1))
+	sessions := 0.0
+	for _, w := range c.inspection.Activity.Waits {
+		if w.Class == classCommit {
+			sessions += w.Mean
+		}
+	}
 	mean := time.Duration(sessions * c.seconds() / commits * 1e9)
 	if mean < leastFlush {
 		return
 	}
 	c.add(record.Finding{ID: FindCommitFlush, Severity: inspect.Grave(share), Subject: "COMMIT", Share: share,
+		Blames: record.TimeDisk,
 		Evidence: message.New("find.mysql.commit", message.Part("share", seen.committing, seen.writes),
 			message.Ns("mean", mean), message.Text("flush", c.settings["innodb_flush_log_at_trx_commit"]),
 			message.Text("binlog", cmp.Or(c.settings["sync_binlog"], "0"))),

@@ -3,7 +3,10 @@ package mysql
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/inspecttest"
@@ -333,3 +336,27 @@ func TestUserWithoutRights(t *testing.T) {
 }
 
 func nobody(string) bool { return false }
+
+// Replicas are known by the dumps that they ask for. They are no clients.
+func TestReplicasAreKnownByTheirDumps(t *testing.T) {
+	r := &result{columns: []string{"Id", "User", "Host", "Command", "State", "Info"}}
+	for _, row := range [][]string{
+		{"7", "shop", "10.0.0.5:50000", "Sleep", "", ""},
+		{"8", "repl", "10.0.0.8:50001", "Binlog Dump", "Master has sent all binlog to slave; waiting for more updates", ""},
+		{"9", "repl", "10.0.0.9:50002", "Binlog Dump GTID", "", ""},
+	} {
+		fields := make([]*string, len(row))
+		for k := range row {
+			fields[k] = &row[k]
+		}
+		r.rows = append(r.rows, fields)
+	}
+	i := &Inspector{session: &session{number: "1"}, activity: inspect.NewActivity(), seen: newSightings()}
+	i.addSessions(r, nil, nil, time.Second)
+	if got := slices.Sorted(maps.Keys(i.seen.replicas)); !slices.Equal(got, []string{"10.0.0.8", "10.0.0.9"}) {
+		t.Errorf("replicas at %q", got)
+	}
+	if clients := i.activity.Record(nobody).Clients; len(clients) != 1 || clients[0].Application != "shop" {
+		t.Errorf("clients %+v", clients)
+	}
+}

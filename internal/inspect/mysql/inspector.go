@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +34,7 @@ type Inspector struct {
 	// unprivileged says that the process list lacks the sessions of other users, and cuts that it has cut a statement.
 	unprivileged, cuts bool
 	prepared           prepared
+	preparedAt         time.Duration // when samples last asked for it
 	// clients tells the load's sessions from others, and own is which of the present ones are, by id.
 	clients  *process.Own
 	own      map[string]bool
@@ -46,7 +49,10 @@ type Inspector struct {
 	roundTrip time.Duration
 }
 
-var _ inspect.Inspector = (*Inspector)(nil)
+var (
+	_ inspect.Inspector = (*Inspector)(nil)
+	_ inspect.Worker    = (*Inspector)(nil)
+)
 
 // New parses a URL, mysql://user:password@host:3306/database, and returns the inspector of that server. Its errors are
 // one line, without secrets.
@@ -167,6 +173,9 @@ func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
 	return i.sample(ctx, at)
 }
 
+// AtWork implements inspect.Worker.
+func (i *Inspector) AtWork() bool { return i.activity.AtWork() }
+
 // End implements inspect.Inspector.
 func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Load) (*record.Inspection, error) {
 	out := &record.Inspection{Source: i.Name(), Product: i.product, Version: i.version}
@@ -184,6 +193,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	}
 	i.tellFull(&out.Windows[0])
 	out.Activity = i.activity.Record(func(application string) bool { return strings.HasSuffix(application, ownMark) })
+	out.Activity.ReplicaHosts = slices.Sorted(maps.Keys(i.seen.replicas))
 	c := &caseFile{inspector: i, inspection: out, load: &out.Windows[0], operations: load.Operations,
 		cores: inspect.CoresOf(i.target.Address), uncounted: !i.digests}
 	if c.status("Com_stmt_execute") > 0 && i.consumer == "NO" {

@@ -20,17 +20,19 @@ type sightings struct {
 	// idleBlocking is the number of samples in which a session blocked others that had been idle in the same transaction
 	// in the sample before: pauses between the statements of a short transaction don't count.
 	idleBlocking int
+	idleSeconds  float64         // for how much of the time these samples stand
 	idleBefore   map[string]bool // ids of the transactions that were idle in the last sample
 	running      int             // active sessions
 	texts        map[string]int
+	replicas     map[string]bool // the hosts from which they are connected
 }
 
-func newSightings() sightings { return sightings{texts: map[string]int{}} }
+func newSightings() sightings { return sightings{texts: map[string]int{}, replicas: map[string]bool{}} }
 
 const (
 	longSample    = 300 // characters read of a statement
 	mostTexts     = 500
-	preparedEvery = 5 // samples
+	preparedEvery = time.Second
 
 	// askThreads reads the sessions from performance_schema, and askProcesses from the process list, which costs half as
 	// much. SHOW PROCESSLIST cuts statements after cutAfter bytes, so that long statements of many sessions can't make
@@ -77,7 +79,8 @@ func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
 	if err := i.addLocks(ctx, open); err != nil {
 		return err
 	}
-	if i.digests && i.activity.Samples()%preparedEvery == 1 {
+	if i.digests && (i.activity.Samples() == 1 || at-i.preparedAt >= preparedEvery) {
+		i.preparedAt = at
 		return i.samplePrepared(ctx)
 	}
 	return nil
@@ -178,8 +181,11 @@ func (i *Inspector) addSessions(r *result, own map[string]bool, open map[string]
 	var all []inspect.Session
 	for k := range r.rows {
 		id, command, user := r.at(k, "Id"), r.at(k, "Command"), r.at(k, "User")
-		if id == i.session.number || command == "Daemon" || strings.HasPrefix(command, "Binlog Dump") ||
-			user == "system user" {
+		if strings.HasPrefix(command, "Binlog Dump") {
+			i.seen.replicas[hostOf(r.at(k, "Host"))] = true
+			continue
+		}
+		if id == i.session.number || command == "Daemon" || user == "system user" {
 			continue
 		}
 		if own[id] {
@@ -307,6 +313,7 @@ func (i *Inspector) addLocks(ctx context.Context, open map[string]*transaction) 
 	}
 	if idle {
 		i.seen.idleBlocking++
+		i.seen.idleSeconds += i.activity.Weight()
 	}
 	return nil
 }

@@ -22,21 +22,21 @@ func serverTimes(counted []record.Statement, operations []inspect.Operation,
 	for _, o := range operations {
 		t := record.OperationTime{Operation: o.Name}
 		known := len(o.Statements) > 0
-		all, waits := 0, map[string]int{}
+		all, waits := inspect.Seen{}, map[string]float64{}
 		for _, text := range o.Statements {
 			mean, ok := means[normal(text)]
 			known = known && ok
 			t.TotalNs += mean
 			for wait, n := range seen.Executing(normal(text)) {
-				all += n
+				all = inspect.Seen{Sessions: all.Sessions + n.Sessions, Seconds: all.Seconds + n.Seconds}
 				if kind := timeKind(wait[0]); kind != "" {
-					waits[kind] += n
+					waits[kind] += n.Seconds
 				}
 			}
 		}
 		for _, kind := range record.TimeKinds() {
-			if n := waits[kind]; n > 0 && all >= leastSamples {
-				t.Parts = append(t.Parts, record.TimePart{Kind: kind, Ns: t.TotalNs * float64(n) / float64(all)})
+			if s := waits[kind]; s > 0 && all.Sessions >= leastSamples {
+				t.Parts = append(t.Parts, record.TimePart{Kind: kind, Ns: t.TotalNs * s / all.Seconds})
 			}
 		}
 		if known {

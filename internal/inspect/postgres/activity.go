@@ -39,7 +39,7 @@ const (
 	askReplicas = `select application_name as name, coalesce(state, '') as state, coalesce(host(client_addr), '') as address,
 		coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), coalesce(replay_lsn, flush_lsn, write_lsn)), 0)::float8 as bytes,
 		coalesce(extract(epoch from coalesce(replay_lag, flush_lag, write_lag)), 0)::float8 as lag_s from pg_stat_replication`
-	replicasEvery = 5 // samples
+	replicasEvery = time.Second
 	// longStatement is the age from which the same statement in several sessions is counted.
 	longStatement = "150 ms"
 	leastAtOnce   = 3 // sessions
@@ -85,7 +85,8 @@ func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Durat
 				LongestNs: int64(r.number(i, "waits_s") * 1e9)})
 		}
 	}
-	if sends && a.Samples()%replicasEvery == 1 {
+	if sends && (s.replicasAt == 0 || at-s.replicasAt >= replicasEvery) {
+		s.replicasAt = max(at, 1)
 		if r, err = s.again(ctx, askReplicas); err == nil {
 			for i := range r.rows {
 				a.Lag(record.ReplicaLag{Name: r.at(i, "name"), State: r.at(i, "state"), BytesMax: r.number(i, "bytes"),

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"brunt/internal/base/secret"
 
@@ -40,8 +41,10 @@ type session struct {
 	// database is the OID of the database.
 	database string
 	queries  int
-	secrets  []string
-	known    map[string]string // names of prepared statements, by text
+	// replicasAt is when samples last asked for replicas.
+	replicasAt time.Duration
+	secrets    []string
+	known      map[string]string // names of prepared statements, by text
 }
 
 // result is the answer to a query, with its fields as texts; nil is null.

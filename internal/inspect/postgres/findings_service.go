@@ -61,7 +61,7 @@ func stampedes(c *caseFile) {
 	a := &c.inspection.Activity
 	for i := range a.AtOnce {
 		s := &a.AtOnce[i]
-		if a.Samples < leastSamples || s.Share*float64(a.Samples) < 2 || s.Share > burstShare || s.Max < leastAtOnce {
+		if a.Samples < leastSamples || s.Samples < 2 || s.Share > burstShare || s.Max < leastAtOnce {
 			continue
 		}
 		c.add(record.Finding{ID: FindStampede, Severity: record.Serious, Subject: inspect.Headline(s.Text),

@@ -28,7 +28,10 @@ type Inspector struct {
 	roundTrip  time.Duration // of an empty statement, before the load
 }
 
-var _ inspect.Inspector = (*Inspector)(nil)
+var (
+	_ inspect.Inspector = (*Inspector)(nil)
+	_ inspect.Worker    = (*Inspector)(nil)
+)
 
 // New parses a connection string (a URL or name=value pairs, as in libpq) and returns the inspector of that
 // database. Its errors are one line, without secrets.
@@ -104,6 +107,9 @@ func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
 	}
 	return i.session.sample(ctx, i.activity, at)
 }
+
+// AtWork implements inspect.Worker.
+func (i *Inspector) AtWork() bool { return i.activity.AtWork() }
 
 // End implements inspect.Inspector.
 func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Load) (*record.Inspection, error) {

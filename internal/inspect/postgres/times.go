@@ -52,7 +52,7 @@ func (i *Inspector) times(whole []record.Statement, operations []inspect.Operati
 	}
 	for _, o := range operations {
 		t := record.OperationTime{Operation: o.Name}
-		seen := map[string]int{}
+		seen := map[string]inspect.Seen{}
 		disk, calls := 0.0, 0.0
 		for _, s := range whole {
 			each := executions(&s, &o)
@@ -66,7 +66,8 @@ func (i *Inspector) times(whole []record.Statement, operations []inspect.Operati
 			disk += each * (s.More["blk_read_time"] + s.More["blk_write_time"]) * float64(time.Millisecond) / s.Calls
 			calls = max(calls, s.Calls/each)
 			for wait, n := range i.activity.Executing(s.ID) {
-				seen[timeKind(wait[0], wait[1])] += n
+				kind := timeKind(wait[0], wait[1])
+				seen[kind] = inspect.Seen{Sessions: seen[kind].Sessions + n.Sessions, Seconds: seen[kind].Seconds + n.Seconds}
 			}
 		}
 		if t.TotalNs == 0 {
@@ -100,26 +101,27 @@ func executions(s *record.Statement, o *inspect.Operation) (n float64) {
 
 // partsOf divides the time of an operation. seen are the sessions that were executing it, by kind of time, over all
 // samples; diskNs is the measured time of blocks read and written, or 0.
-func (i *Inspector) partsOf(t *record.OperationTime, seen map[string]int, diskNs, calls float64, took time.Duration) {
-	all := 0
+func (i *Inspector) partsOf(t *record.OperationTime, seen map[string]inspect.Seen, diskNs, calls float64,
+	took time.Duration) {
+	var all inspect.Seen
 	for _, n := range seen {
-		all += n
+		all = inspect.Seen{Sessions: all.Sessions + n.Sessions, Seconds: all.Seconds + n.Seconds}
 	}
-	if all < leastSeen {
+	if all.Sessions < leastSeen {
 		if diskNs > 0 {
 			t.Parts = []record.TimePart{{Kind: record.TimeDisk, Ns: min(diskNs, t.TotalNs)}}
 		}
 		return
 	}
-	if n := i.activity.Samples(); all >= leastCounted && n > 0 && calls > 0 {
-		sampled := float64(all) / float64(n) * float64(took) / calls
+	if whole := i.activity.Seconds(); all.Sessions >= leastCounted && whole > 0 && calls > 0 {
+		sampled := all.Seconds / whole * float64(took) / calls
 		if sampled > untimed*t.TotalNs {
 			t.TotalNs = sampled
 		}
 	}
 	for _, kind := range record.TimeKinds() {
-		if n := seen[kind]; n > 0 {
-			t.Parts = append(t.Parts, record.TimePart{Kind: kind, Ns: t.TotalNs * float64(n) / float64(all)})
+		if n := seen[kind]; n.Sessions > 0 {
+			t.Parts = append(t.Parts, record.TimePart{Kind: kind, Ns: t.TotalNs * n.Seconds / all.Seconds})
 		}
 	}
 }

@@ -3,6 +3,7 @@ package process
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"brunt/internal/record"
 	"brunt/internal/render/message"
@@ -36,6 +37,8 @@ const (
 	allCores      = 0.8  // of the cores in use, and threads that wait for one
 	wholeMachine  = 0.9  // of the cores in use, even if no thread waits: a runtime may have as many threads as cores
 	queuedAlike   = 1.0  // as much as on CPU, where the whole machine is in use and requests wait
+	leastQueued   = 0.75 // threads, where others have the whole machine
+	idleDisk      = 0.33 // busy for at most this part of the time in which a thread waited for it
 	leastInFlight = 2.0  // requests
 	insideShare   = 0.3  // of the requests in flight
 )
@@ -61,6 +64,27 @@ func judge(p *record.Process, inFlight float64) []record.Finding {
 		out = append(out, *f)
 	}
 	return out
+}
+
+// Settle makes hints of findings that blame the disk because writing took long, if other processes have the cores of
+// the server's process: writing takes long then, too. It must be called when a run has its inspections and processes.
+func Settle(run *record.Run) {
+	for k := range run.Processes {
+		p := &run.Processes[k]
+		if !slices.ContainsFunc(p.Findings, func(f record.Finding) bool { return f.ID == FindTaken }) {
+			continue
+		}
+		for i := range run.Inspections {
+			in := &run.Inspections[i]
+			for j := range in.Findings {
+				f := &in.Findings[j]
+				of := f.Subject == p.Source || strings.Contains(in.Source+"/", " "+p.Source+"/")
+				if of && f.Blames == record.TimeDisk {
+					f.Severity = record.Minor
+				}
+			}
+		}
+	}
 }
 
 func finding(p *record.Process, id string, share float64, evidence, advice message.Message) *record.Finding {
@@ -111,7 +135,7 @@ func unreadByOthers(p *record.Process) *record.Finding {
 
 // disk: a thread waits in uninterruptible sleep.
 func disk(p *record.Process, inFlight float64) *record.Finding {
-	if p.DiskSeen < diskShare || p.DiskSeen*float64(p.Samples) < leastInDisk || inFlight < 1 && p.DiskSeen < mostlyDisk {
+	if !waitsForDisk(p, inFlight) || diskForCore(p) || p.Queued >= queuedTimes*p.InDisk && taken(p, inFlight) != nil {
 		return nil
 	}
 	var where message.Message
@@ -122,6 +146,23 @@ func disk(p *record.Process, inFlight float64) *record.Finding {
 	return finding(p, FindDisk, p.DiskSeen, message.Sentences(message.New("find.process-disk",
 		message.Share("share", p.DiskSeen), message.Bytes("read", p.ReadBPerS), message.Bytes("written", p.WrittenBPerS)),
 		where), message.New("find.process-disk.advice"))
+}
+
+// waitsForDisk reports whether a thread is often in uninterruptible sleep.
+func waitsForDisk(p *record.Process, inFlight float64) bool {
+	return p.DiskSeen >= diskShare && p.DiskSeen*float64(p.Samples) >= leastInDisk &&
+		(inFlight >= 1 || p.DiskSeen >= mostlyDisk)
+}
+
+// diskForCore reports whether what seems to be the disk waits for a core, too: others have all of them, and the disk
+// itself does little. What the kernel has to do after a request is then late.
+func diskForCore(p *record.Process) bool {
+	return othersHaveAll(p) && p.DiskBusy >= 0 && p.DiskBusy <= idleDisk*p.DiskSeen
+}
+
+// othersHaveAll reports whether all cores of the machine are in use, mostly by other processes.
+func othersHaveAll(p *record.Process) bool {
+	return p.Cores > 0 && p.OthersCPU > p.OnCPU && p.OnCPU+p.OthersCPU >= wholeMachine*p.Cores
 }
 
 // quota: the control group has used up its time.
@@ -149,10 +190,16 @@ func saturated(p *record.Process, inFlight float64) bool {
 
 // taken: threads wait for cores that other processes use more than this one.
 func taken(p *record.Process, inFlight float64) *record.Finding {
-	waits := queued(p) || saturated(p, inFlight) && p.Queued >= max(queuedAlike*p.OnCPU, insideShare*inFlight)
+	waits := queued(p) || saturated(p, inFlight) && p.Queued >= max(queuedAlike*p.OnCPU, insideShare*inFlight) ||
+		othersHaveAll(p) && p.Queued >= max(leastQueued, queuedTimes*p.OnCPU, insideShare*inFlight)
 	if len(p.Threads) > 0 {
 		t := &p.Threads[0]
 		waits = waits || t.OnCPU+t.Queued >= threadShare && t.Queued > queuedTimes*t.OnCPU
+	}
+	if !waits && waitsForDisk(p, inFlight) && diskForCore(p) {
+		return finding(p, FindTaken, p.DiskSeen, message.New("find.process-taken.disk", message.Share("share", p.DiskSeen),
+			message.Share("busy", p.DiskBusy), message.Number("others", p.OthersCPU), message.Number("cores", p.Cores)),
+			message.New("find.process-taken.advice"))
 	}
 	if !waits || p.OthersCPU <= p.OnCPU {
 		return nil

@@ -192,18 +192,42 @@ func descendants(proc string, root int) []int {
 }
 
 // busyTicks returns the clock ticks that all cores were busy, and those that the hypervisor took, from the text of
-// /proc/stat. Its fields are: cpu user nice system idle iowait irq softirq steal.
+// /proc/stat. Its fields are: cpu user nice system idle iowait irq softirq steal. Those of threads of lowered priority
+// (nice) don't count: they give way to all others, as those do with which brunt keeps cores awake.
 func busyTicks(text []byte) (busy, stolen uint64) {
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	for i, field := range bytes.Fields(first) {
 		switch i {
-		case 1, 2, 3, 6, 7:
+		case 1, 3, 6, 7:
 			busy += number(field)
 		case 8:
 			stolen = number(field)
 		}
 	}
 	return busy, stolen
+}
+
+// diskUse is what a disk has done so far.
+type diskUse struct {
+	busyMs uint64 // time with a request under way
+	bytes  uint64 // read and written
+}
+
+// parseDisks returns the disks of the machine, by name, from the text of /proc/diskstats (the kernel's
+// Documentation/admin-guide/iostats.rst). Its fields are: major minor name, reads merged sectors ms, writes merged
+// sectors ms, under-way busy-ms. Partitions are disks of their own there. Disks that are only memory or files don't
+// count.
+func parseDisks(text []byte) map[string]diskUse {
+	const sector = 512
+	out := map[string]diskUse{}
+	for line := range bytes.Lines(text) {
+		f := bytes.Fields(line)
+		if len(f) < 13 || bytes.HasPrefix(f[2], []byte("loop")) || bytes.Contains(f[2], []byte("ram")) {
+			continue
+		}
+		out[string(f[2])] = diskUse{number(f[12]), sector * (number(f[5]) + number(f[9]))}
+	}
+	return out
 }
 
 // ticksPerSecond is the frequency of the clock ticks (USER_HZ) in which /proc reports times on every Linux.

@@ -333,6 +333,17 @@ func TestTestsInOrder(t *testing.T) {
 			"1.80 of 2"},
 		{"a starved thread", record.Process{OnCPU: .2, Queued: .7, OthersCPU: 1.8, Threads: thread(.2, .7)}, 4,
 			FindTaken, ""},
+		{"starved at a moderate load, with short requests", record.Process{OnCPU: .258, Queued: .931, OthersCPU: 1.833,
+			DiskBusy: .001, Threads: thread(.076, .249)}, .67, FindTaken, "1.83 of 2"},
+		{"starved, waiting for a disk that does nothing", starvedEtcd(.036), 5.44, FindTaken, "busy for 3.60 %"},
+		{"waiting for a busy disk on a full machine", starvedEtcd(.7), 5.44, FindDisk, "92.8 %"},
+		{"waiting for a disk that isn't known on a full machine", starvedEtcd(-1), 5.44, FindDisk, "92.8 %"},
+		{"waiting longer for a core than for a disk", record.Process{OnCPU: .08, Queued: 1.56, OthersCPU: 2.25, InDisk: .213,
+			DiskSeen: .2, DiskBusy: .45, Threads: thread(.01, .38)}, 5, FindTaken, "1.56"},
+		{"a disk on a full machine", record.Process{OnCPU: .66, Queued: .81, OthersCPU: 1.37, InDisk: 1.95, DiskSeen: .857,
+			DiskBusy: .882, Threads: thread(.08, .08)}, 4, FindDisk, "85.7 %"},
+		{"a disk of another machine", record.Process{OnCPU: .1, OthersCPU: .3, InDisk: .9, DiskSeen: .9, DiskBusy: .01,
+			Threads: thread(.1, 0)}, 4, FindDisk, "90.0 %"},
 		{"MariaDB", record.Process{OnCPU: .69, Queued: 3.29, OthersCPU: .5, Threads: thread(.2, .8)}, 4, FindCores, "3.29"},
 		{"all cores", record.Process{OnCPU: 1.9, Queued: 1.1, OthersCPU: .1, Threads: thread(.5, .4)}, 4, FindCores, ""},
 		{"all cores, and a runtime with as many threads",
@@ -371,6 +382,70 @@ func TestTestsInOrder(t *testing.T) {
 	}
 }
 
+// starvedEtcd is an etcd that was starved by six other processes, while the disk had a request under way for a part of
+// the time.
+func starvedEtcd(busy float64) record.Process {
+	return record.Process{OnCPU: .0143, Queued: .0624, InDisk: 1.047, DiskSeen: .928, DiskBusy: busy, OthersCPU: 2.007,
+		Threads: []record.ThreadUse{{Name: "etcd", OnCPU: .0027, Queued: .01}}}
+}
+
+// A finding of a server that blames the disk is a hint if others have the cores of the server's process.
+func TestStarvedServersDontBlameTheDisk(t *testing.T) {
+	const address = "127.0.0.1:2379"
+	for _, c := range []struct {
+		name, id, blames, source, subject string
+		want                              string
+	}{
+		{"a starved member", FindTaken, record.TimeDisk, "etcd 10.0.0.1:2379,127.0.0.1:2379", address, record.Minor},
+		{"a starved server", FindTaken, record.TimeDisk, "mysql 127.0.0.1:2379/shop", "COMMIT", record.Minor},
+		{"another server", FindTaken, record.TimeDisk, "mysql 127.0.0.1:23790", "COMMIT", record.Critical},
+		{"another finding", FindTaken, "", "mysql " + address, "COMMIT", record.Critical},
+		{"a server with a slow disk", FindDisk, record.TimeDisk, "mysql " + address, "COMMIT", record.Critical},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := record.Run{Processes: []record.Process{{Source: address, Findings: []record.Finding{{ID: c.id}}}},
+				Inspections: []record.Inspection{{Source: c.source, Findings: []record.Finding{{ID: "slow", Blames: c.blames,
+					Severity: record.Critical, Subject: c.subject}}}}}
+			Settle(&run)
+			if got := run.Inspections[0].Findings[0].Severity; got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// Partitions and the disk that they are on have the same requests; memory has none.
+func TestDisksAreObserved(t *testing.T) {
+	const before = "   7       0 loop0 9 9 9 9 9 9 9 9 9 9 9\n" +
+		" 254       0 vda 10 0 100 5 20 0 200 5 0 1000 10 0 0 0 0 0 0\n" +
+		" 254       1 vda1 10 0 100 5 20 0 200 5 0 1000 10 0 0 0 0 0 0\n 253       0 zram0 1 0 8 0 9 0 8 0 0 7 0\n"
+	proc := tree(t, recorded())
+	o := newObserved(Target{Source: "x", PID: 100}, proc, proc)
+	defer o.end()
+	of := func(text string) machine { return machine{disks: parseDisks([]byte(text))} }
+	o.count()
+	o.others(of(before))
+	o.close(false, time.Second, 0)
+	o.sample()
+	o.others(of(strings.ReplaceAll(before, " 200 5 0 1000 ", " 280 9 0 1250 ")))
+	o.close(true, time.Second, 0)
+	if p := o.record(); p.DiskBusy != 0.25 {
+		t.Errorf("busy for %v", p.DiskBusy)
+	}
+	o.sum.written = 1 << 20 // to a disk elsewhere
+	if p := o.record(); p.DiskBusy != -1 {
+		t.Errorf("busy for %v, though it wrote elsewhere", p.DiskBusy)
+	}
+}
+
+// Threads of lowered priority don't have the cores: brunt's own keep them awake.
+func TestLoweredPriorityIsLeftOut(t *testing.T) {
+	busy, stolen := busyTicks([]byte("cpu  100 3600 40 5309 122 1 2 7 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n"))
+	if busy != 143 || stolen != 7 {
+		t.Errorf("busy %d, stolen %d", busy, stolen)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{tcpText, tcp6Text, unixText, statText("D", "1"), "1 2 3\n", "read_bytes: 5\n"} {
 		f.Add(text)
@@ -383,6 +458,7 @@ func FuzzParse(f *testing.F) {
 		parseIO(data)
 		parseThrottled(data)
 		busyTicks(data)
+		parseDisks(data)
 		parseListeners(strings.NewReader(text))
 		parseUnix(strings.NewReader(text))
 		connected(data, func(ends, string) {})

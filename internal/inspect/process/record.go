@@ -29,6 +29,9 @@ func (o *observed) record() record.Process {
 		Cores: cores(), StolenCPU: s.stolen / seconds, ThrottleNs: int64(s.throttled),
 	}
 	p.OthersCPU = max(0, s.others/seconds-p.OnCPU)
+	if p.DiskBusy = -1; s.diskBytes > 0 && s.diskBytes >= float64(s.read+s.written)/2 {
+		p.DiskBusy = min(s.diskBusy/seconds, 1)
+	}
 	for _, m := range o.members {
 		p.IOUnreadable = p.IOUnreadable || m.unreadable
 	}

@@ -47,6 +47,8 @@ type totals struct {
 	written   uint64
 	unread    queues
 	others    float64 // cores × s
+	diskBusy  float64 // of the busiest disk, s
+	diskBytes float64 // of all disks
 	stolen    float64
 	throttled time.Duration
 }
@@ -59,12 +61,14 @@ func (t *totals) add(o *totals) {
 	t.read, t.written = t.read+o.read, t.written+o.written
 	t.unread.add(&o.unread)
 	t.others, t.stolen = t.others+o.others, t.stolen+o.stolen
+	t.diskBusy, t.diskBytes = t.diskBusy+o.diskBusy, t.diskBytes+o.diskBytes
 	t.throttled += o.throttled
 }
 
 // machine are the machine's and the process's times at a reading.
 type machine struct {
 	busy, stolen uint64 // clock ticks
+	disks        map[string]diskUse
 }
 
 // thread is a thread of an observed process.
@@ -337,6 +341,14 @@ func (o *observed) others(m machine) {
 		o.now.others += used
 		o.now.stolen += float64(m.stolen-min(o.last.stolen, m.stolen)) / ticksPerSecond
 	}
+	most := 0.0
+	for name, now := range m.disks {
+		if before, ok := o.last.disks[name]; ok && now.busyMs >= before.busyMs && now.bytes >= before.bytes {
+			most = max(most, float64(now.busyMs-before.busyMs)/1000)
+			o.now.diskBytes += float64(now.bytes - before.bytes)
+		}
+	}
+	o.now.diskBusy += most
 	o.last = m
 }
 

@@ -144,6 +144,9 @@ func machineNow() (m machine) {
 	if text, err := os.ReadFile(filepath.Join(procFolder, "stat")); err == nil {
 		m.busy, m.stolen = busyTicks(text)
 	}
+	if text, err := os.ReadFile(filepath.Join(procFolder, "diskstats")); err == nil {
+		m.disks = parseDisks(text)
+	}
 	return m
 }
 

@@ -366,11 +366,11 @@ func persistence(c *caseFile) {
 			n.events["aof-write"].maxMs)
 		switch delayed := v["aof_delayed_fsync"]; {
 		case longest >= slowFsyncMs:
-			c.add(record.Finding{ID: FindFsync, Severity: record.Critical, Subject: c.on(n),
+			c.add(record.Finding{ID: FindFsync, Blames: record.TimeDisk, Severity: record.Critical, Subject: c.on(n),
 				Evidence: message.New("find.redis.fsync", message.Text("setting", n.config["appendfsync"]),
 					message.Ns("longest", float64(longest)*1e6)), Advice: message.New("find.redis.fsync.advice")})
 		case delayed > 0:
-			c.add(record.Finding{ID: FindFsync, Severity: record.Serious, Subject: c.on(n),
+			c.add(record.Finding{ID: FindFsync, Blames: record.TimeDisk, Severity: record.Serious, Subject: c.on(n),
 				Evidence: message.New("find.redis.fsync.delayed", message.Text("setting", n.config["appendfsync"]),
 					message.Count("n", uint64(delayed))), Advice: message.New("find.redis.fsync.advice")})
 		}

@@ -262,7 +262,7 @@ func slowWAL(c *caseFile) {
 	if worst.MeanNs >= 4*leastWriteNs {
 		severity = record.Critical
 	}
-	c.add(record.Finding{ID: FindSlowWAL, Severity: severity, Subject: worst.Name,
+	c.add(record.Finding{ID: FindSlowWAL, Severity: severity, Subject: worst.Name, Blames: record.TimeDisk,
 		Evidence: message.New("find.tarantool.wal", message.Ns("mean", worst.MeanNs), message.Ns("lag", lag)),
 		Advice:   message.New("find.tarantool.wal.advice")})
 }

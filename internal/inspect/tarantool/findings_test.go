@@ -338,16 +338,21 @@ func TestReplicaThatStandsStillIsFound(t *testing.T) {
 		want bool
 	}{"stands still": {900, true}, "healthy": {0, false}} {
 		t.Run(name, func(t *testing.T) {
-			s := &sightings{}
+			s, activity := &sightings{}, inspect.NewActivity()
 			for k := range 6 {
 				lsn := 5000 + 900*k
 				s.replication(map[string]any{"id": json.Number("1"), "lsn": json.Number(strconv.Itoa(lsn)),
 					"replication": map[string]any{
 						"2": map[string]any{"id": json.Number("2"), "lsn": json.Number("0"),
-							"upstream": map[string]any{"status": "follow", "lag": json.Number("0.0003")},
+							"upstream": map[string]any{"status": "follow", "lag": json.Number("0.0003"),
+								"peer": "replicator@10.0.0.8:3301"},
 							"downstream": map[string]any{"status": "follow",
 								"vclock": map[string]any{"1": json.Number(strconv.Itoa(lsn - c.step*k))}}},
-					}}, inspect.NewActivity())
+					}}, activity)
+			}
+			run := record.Run{Inspections: []record.Inspection{{Activity: activity.Record(func(string) bool { return false })}}}
+			if all := run.ReplicaAddresses(); !slices.Equal(all, []string{"10.0.0.8"}) {
+				t.Errorf("replicas at %q", all)
 			}
 			in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}
 			replicaLag(&caseFile{seen: s, inspection: in, load: &in.Windows[0]})

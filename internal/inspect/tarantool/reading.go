@@ -3,6 +3,8 @@ package tarantool
 import (
 	"context"
 	"encoding/json"
+	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -263,7 +265,8 @@ func (s *sightings) replication(info map[string]any, to *inspect.Activity) {
 			clock, _ := downstream["vclock"].(map[string]any)
 			behind = max(number(info["lsn"])-number(clock[strconv.Itoa(int(own))]), 0)
 			state, _ := downstream["status"].(string)
-			to.Lag(record.ReplicaLag{Name: "downstream " + id, State: state, BytesMax: behind})
+			to.Lag(record.ReplicaLag{Name: "downstream " + id, State: state, BytesMax: behind,
+				Address: hostOf(upstream)})
 			if r.grown = r.grown || behind > 0; upstream == nil {
 				if r.status = state; state == "stopped" {
 					r.broken++
@@ -291,6 +294,17 @@ func (r *replica) upstream(from map[string]any) float64 {
 	}
 	r.worstNs = max(r.worstNs, lag*1e9)
 	return lag
+}
+
+// hostOf returns the host of a member that is also replicated from; "" if it isn't, or has a name instead of an
+// address. A server doesn't know the addresses of replicas that it doesn't replicate from.
+func hostOf(upstream map[string]any) string {
+	peer, _ := upstream["peer"].(string)
+	host, _, _ := net.SplitHostPort(peer[strings.LastIndexByte(peer, '@')+1:])
+	if _, err := netip.ParseAddr(host); err != nil {
+		return ""
+	}
+	return host
 }
 
 func number(v any) float64 {

@@ -208,6 +208,7 @@ func (l *live) finish(run *record.Run, load *workload.Workload) {
 	watched, warnings := l.watcher.Finish()
 	run.Watched = append(run.Watched, watched...)
 	run.Processes = append(run.Processes, l.processes.Finish(run.ReplicaAddresses()...)...)
+	process.Settle(run)
 	profiles, lost := l.profiles.Finish()
 	run.Profiles, run.Warnings = append(run.Profiles, profiles...), append(run.Warnings, lost...)
 	run.Warnings = append(append(run.Warnings, warnings...), l.exporter.Close(l.hard)...)

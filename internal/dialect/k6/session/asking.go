@@ -170,6 +170,7 @@ func (s *Session) asked(run *record.Run) {
 	}
 	if a.processes != nil {
 		run.Processes = append(run.Processes, a.processes.Finish(run.ReplicaAddresses()...)...)
+		process.Settle(run)
 	}
 }
 
