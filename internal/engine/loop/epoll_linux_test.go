@@ -10,12 +10,11 @@ func TestWaitsEnd(t *testing.T) {
 		name      string
 		timerOnly bool
 		ns        int64
-		long      bool
 	}{
-		{"as long as an event is usually waited for", false, idleNs, false},
-		{"shorter", false, idleNs / 4, false},
-		{"in an ordinary system call", false, 2 * idleNs, true},
-		{"without epoll_pwait2", true, idleNs, false},
+		{"as long as an event is usually waited for", false, idleNs},
+		{"shorter", false, idleNs / 4},
+		{"longer", false, 2 * idleNs},
+		{"without epoll_pwait2", true, idleNs},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := newPoller()
@@ -27,12 +26,12 @@ func TestWaitsEnd(t *testing.T) {
 			start := time.Now()
 			now := func() int64 { return int64(time.Since(start)) }
 			for range 3 { // the timer is set again each time
-				if n, errno := p.wait(now(), c.ns, c.long); n != 0 || errno != 0 {
+				if n, errno := p.wait(now(), c.ns); n != 0 || errno != 0 {
 					t.Errorf("%d events, error %d: nothing has happened but that time passed", n, errno)
 				}
 			}
 			p.ring()
-			n, errno := p.wait(now(), c.ns, c.long)
+			n, errno := p.wait(now(), c.ns)
 			for range n {
 				if p.events[n-1].Fd == wakeupToken {
 					break
@@ -44,5 +43,28 @@ func TestWaitsEnd(t *testing.T) {
 			}
 			p.resetWakeup()
 		})
+	}
+}
+
+// A loop of few events sleeps as long as it may. One whose events come quickly wakes before, since its waits have no
+// timeouts of their own.
+func TestSleepsAreShortWhileEventsComeQuickly(t *testing.T) {
+	var th thread
+	const long = 10 * idleNs
+	for i := range 2 * quickAfter {
+		want := int64(long)
+		if i >= quickAfter {
+			want = idleNs
+		}
+		if got := th.wait(long); got != want {
+			t.Errorf("after %d short sleeps: %d ns, want %d", i, got, want)
+		}
+		if got := th.wait(idleNs / 2); got != idleNs/2 {
+			t.Errorf("after %d short sleeps, the next %d ns, want %d", i, got, idleNs/2)
+		}
+		th.slept(idleNs / 4)
+	}
+	if th.slept(idleNs); th.wait(long) != long {
+		t.Error("after a long sleep the next one is short")
 	}
 }

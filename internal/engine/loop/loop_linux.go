@@ -103,7 +103,7 @@ func (l *loop) turn() {
 		l.startDue(now)
 	}
 	if blind {
-		n = l.collect(now, 0, false)
+		n = l.collect(now, 0)
 	}
 	for i := range n {
 		l.handle(&l.io.poller.events[i])
@@ -147,22 +147,21 @@ func (l *loop) sleep() (events int, blind bool, woke int64) {
 		until = min(until, send)
 	}
 	if until <= now {
-		return l.collect(now, 0, false), false, now
+		return l.collect(now, 0), false, now
 	}
 	if blind {
 		l.io.poller.sleep(until - now)
 	} else {
-		ns, long := l.thread.wait(until - now)
-		events = l.collect(now, ns, long)
+		events = l.collect(now, l.thread.wait(until-now))
 	}
 	woke = l.now()
-	l.thread.slept(woke-now, events)
+	l.thread.slept(woke - now)
 	return events, blind, woke
 }
 
 // collect waits for events for at most ns.
-func (l *loop) collect(now, ns int64, long bool) int {
-	n, errno := l.io.poller.wait(now, ns, long)
+func (l *loop) collect(now, ns int64) int {
+	n, errno := l.io.poller.wait(now, ns)
 	if errno != 0 {
 		l.breakDown(errno)
 	}

@@ -14,7 +14,7 @@ type thread struct {
 	id       atomic.Int32
 	asleepNs int64 // since the last gauges
 	gaugesAt int64
-	idle     bool // nothing happened for idleNs
+	quick    int // how many sleeps in a row were shorter than idleNs
 	quitting bool
 	failure  atomic.Pointer[error] // why the loop had to end
 }
@@ -27,18 +27,24 @@ func (t *thread) begin(now int64) {
 	t.gaugesAt = now
 }
 
-// wait returns how long to sleep of a time of ns, and in which way: see idleNs.
-func (t *thread) wait(ns int64) (sleepNs int64, long bool) {
-	if ns <= idleNs || t.idle {
-		return ns, ns > idleNs
+// quickAfter is after how many short sleeps the next one is taken to be short, too. A single request with its answer
+// is two.
+const quickAfter = 4
+
+// wait returns how long to sleep of a time of ns: see idleNs.
+func (t *thread) wait(ns int64) int64 {
+	if t.quick < quickAfter {
+		return ns
 	}
-	return idleNs, false
+	return min(ns, idleNs)
 }
 
-// slept records a sleep that a number of events ended.
-func (t *thread) slept(ns int64, events int) {
+// slept records a sleep.
+func (t *thread) slept(ns int64) {
 	t.asleepNs += ns
-	t.idle = events == 0 && ns >= idleNs
+	if t.quick++; ns >= idleNs {
+		t.quick = 0
+	}
 }
 
 // busy returns the share of the time since the last call in which the thread did not sleep.
