@@ -13,9 +13,11 @@ import (
 // away during the wait, but it isn't blocked either: to stop the world it sends the thread a signal, which ends the
 // wait with EINTR, and the loop yields at its next function call. Others have enough Ps: see reserveProcs.
 //
-// Waits of many milliseconds are no ordinary system calls either. The runtime's monitor takes the P of a thread that is
-// in one for 10 ms, and then looks 60 times within 5 ms for others like it: of a load of 34 requests a second that took
-// a third of all CPU.
+// In an open load, a loop without an event for idleNs sleeps in an ordinary system call. The runtime's monitor takes the
+// P of a thread that is in one for 10 ms, and then looks 60 times within 5 ms for others like it, which took a third of
+// all CPU of a load of 34 requests a second. In a closed load even long waits are raw. The monitor then signals the
+// thread every 10 ms, and the loop gives its P to another thread and gets it back. Beside busy neighbours that takes
+// time, in which a send may be due in an open load.
 //
 // While events come quickly, a wait ends after idleNs, which an event usually precedes, and has no timeout of its own.
 // Otherwise the kernel would start and stop a timer for every wait. On a virtual machine each of these can mean an exit
@@ -59,7 +61,7 @@ func newPoller() (*poller, error) {
 		err = p.addOwn(p.timer, timerToken, unix.EPOLLIN|unix.EPOLLET&0xffffffff)
 	}
 	if err == nil {
-		_, errno := p.wait(0, 0)
+		_, errno := p.wait(0, 0, false)
 		p.timerOnly = errno == unix.ENOSYS
 	}
 	if err != nil {
@@ -93,23 +95,31 @@ func (p *poller) sleep(ns int64) {
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
 }
 
-// wait waits for events for at most ns, and returns their number. A wait of idleNs may end early.
-func (p *poller) wait(now, ns int64) (int, syscall.Errno) {
+// wait waits for events for at most ns, and returns their number. long means that the runtime may give the thread's P
+// to others during the wait. A wait of idleNs that isn't long may end early.
+func (p *poller) wait(now, ns int64, long bool) (int, syscall.Errno) {
 	ns = max(ns, 0)
 	if p.timerOnly {
 		return p.waitTimer(ns)
 	}
 	p.timeout = unix.NsecToTimespec(ns)
 	timeout := unsafe.Pointer(&p.timeout)
-	if ns == idleNs {
+	if ns == idleNs && !long {
 		if p.expiresNs <= now {
 			p.setTimer(ns)
 			p.expiresNs = now + ns
 		}
 		timeout = nil
 	}
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.set), uintptr(unsafe.Pointer(&p.events[0])),
-		eventsAtOnce, uintptr(timeout), 0, 0)
+	var n uintptr
+	var errno syscall.Errno
+	if long {
+		n, _, errno = unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.set), uintptr(unsafe.Pointer(&p.events[0])),
+			eventsAtOnce, uintptr(timeout), 0, 0)
+	} else {
+		n, _, errno = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.set), uintptr(unsafe.Pointer(&p.events[0])),
+			eventsAtOnce, uintptr(timeout), 0, 0)
+	}
 	return p.waited(n, errno)
 }
 

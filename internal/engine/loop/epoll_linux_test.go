@@ -10,11 +10,13 @@ func TestWaitsEnd(t *testing.T) {
 		name      string
 		timerOnly bool
 		ns        int64
+		long      bool
 	}{
-		{"as long as an event is usually waited for", false, idleNs},
-		{"shorter", false, idleNs / 4},
-		{"longer", false, 2 * idleNs},
-		{"without epoll_pwait2", true, idleNs},
+		{"as long as an event is usually waited for", false, idleNs, false},
+		{"shorter", false, idleNs / 4, false},
+		{"longer", false, 2 * idleNs, false},
+		{"in an ordinary system call", false, 2 * idleNs, true},
+		{"without epoll_pwait2", true, idleNs, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := newPoller()
@@ -26,12 +28,12 @@ func TestWaitsEnd(t *testing.T) {
 			start := time.Now()
 			now := func() int64 { return int64(time.Since(start)) }
 			for range 3 { // the timer is set again each time
-				if n, errno := p.wait(now(), c.ns); n != 0 || errno != 0 {
+				if n, errno := p.wait(now(), c.ns, c.long); n != 0 || errno != 0 {
 					t.Errorf("%d events, error %d: nothing has happened but that time passed", n, errno)
 				}
 			}
 			p.ring()
-			n, errno := p.wait(now(), c.ns)
+			n, errno := p.wait(now(), c.ns, c.long)
 			for range n {
 				if p.events[n-1].Fd == wakeupToken {
 					break
@@ -50,21 +52,23 @@ func TestWaitsEnd(t *testing.T) {
 // timeouts of their own.
 func TestSleepsAreShortWhileEventsComeQuickly(t *testing.T) {
 	var th thread
-	const long = 10 * idleNs
-	for i := range 2 * quickAfter {
-		want := int64(long)
-		if i >= quickAfter {
-			want = idleNs
+	const longest = 10 * idleNs
+	check := func(what string, open bool, wantNs int64, wantLong bool) {
+		t.Helper()
+		if ns, long := th.wait(longest, open); ns != wantNs || long != wantLong {
+			t.Errorf("%s: %d ns, long %t; want %d, %t", what, ns, long, wantNs, wantLong)
 		}
-		if got := th.wait(long); got != want {
-			t.Errorf("after %d short sleeps: %d ns, want %d", i, got, want)
+		if ns, long := th.wait(idleNs/2, open); ns != idleNs/2 || long {
+			t.Errorf("%s, for a short time: %d ns, long %t", what, ns, long)
 		}
-		if got := th.wait(idleNs / 2); got != idleNs/2 {
-			t.Errorf("after %d short sleeps, the next %d ns, want %d", i, got, idleNs/2)
-		}
-		th.slept(idleNs / 4)
 	}
-	if th.slept(idleNs); th.wait(long) != long {
-		t.Error("after a long sleep the next one is short")
+	for range quickAfter {
+		check("few events, closed", false, longest, false)
+		check("few events, open", true, idleNs, false)
+		th.slept(idleNs/4, 1)
 	}
+	check("events come quickly, closed", false, idleNs, false)
+	th.slept(idleNs, 0)
+	check("nothing has happened, closed", false, longest, false)
+	check("nothing has happened, open", true, longest, true)
 }

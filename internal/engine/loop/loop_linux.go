@@ -103,7 +103,7 @@ func (l *loop) turn() {
 		l.startDue(now)
 	}
 	if blind {
-		n = l.collect(now, 0)
+		n = l.collect(now, 0, false)
 	}
 	for i := range n {
 		l.handle(&l.io.poller.events[i])
@@ -147,21 +147,22 @@ func (l *loop) sleep() (events int, blind bool, woke int64) {
 		until = min(until, send)
 	}
 	if until <= now {
-		return l.collect(now, 0), false, now
+		return l.collect(now, 0, false), false, now
 	}
 	if blind {
 		l.io.poller.sleep(until - now)
 	} else {
-		events = l.collect(now, l.thread.wait(until-now))
+		ns, long := l.thread.wait(until-now, l.part != nil && l.part.stage.Open())
+		events = l.collect(now, ns, long)
 	}
 	woke = l.now()
-	l.thread.slept(woke - now)
+	l.thread.slept(woke-now, events)
 	return events, blind, woke
 }
 
 // collect waits for events for at most ns.
-func (l *loop) collect(now, ns int64) int {
-	n, errno := l.io.poller.wait(now, ns)
+func (l *loop) collect(now, ns int64, long bool) int {
+	n, errno := l.io.poller.wait(now, ns, long)
 	if errno != 0 {
 		l.breakDown(errno)
 	}

@@ -14,7 +14,8 @@ type thread struct {
 	id       atomic.Int32
 	asleepNs int64 // since the last gauges
 	gaugesAt int64
-	quick    int // how many sleeps in a row were shorter than idleNs
+	idle     bool // nothing happened for idleNs
+	quick    int  // how many sleeps in a row were shorter than idleNs
 	quitting bool
 	failure  atomic.Pointer[error] // why the loop had to end
 }
@@ -31,17 +32,18 @@ func (t *thread) begin(now int64) {
 // is two.
 const quickAfter = 4
 
-// wait returns how long to sleep of a time of ns: see idleNs.
-func (t *thread) wait(ns int64) int64 {
-	if t.quick < quickAfter {
-		return ns
+// wait returns how long to sleep of a time of ns, and in which way: see idleNs.
+func (t *thread) wait(ns int64, open bool) (sleepNs int64, long bool) {
+	if ns <= idleNs || open && t.idle || !open && t.quick < quickAfter {
+		return ns, open && ns > idleNs
 	}
-	return min(ns, idleNs)
+	return idleNs, false
 }
 
-// slept records a sleep.
-func (t *thread) slept(ns int64) {
+// slept records a sleep that a number of events ended.
+func (t *thread) slept(ns int64, events int) {
 	t.asleepNs += ns
+	t.idle = events == 0 && ns >= idleNs
 	if t.quick++; ns >= idleNs {
 		t.quick = 0
 	}
