@@ -13,9 +13,9 @@ import (
 // away during the wait, but it isn't blocked either: to stop the world it sends the thread a signal, which ends the
 // wait with EINTR, and the loop yields at its next function call. Others have enough Ps: see reserveProcs.
 //
-// In an open load, a loop without an event for idleNs sleeps in an ordinary system call. The runtime's monitor takes the
-// P of a thread that is in one for 10 ms, and then looks 60 times within 5 ms for others like it, which took a third of
-// all CPU of a load of 34 requests a second. In a closed load even long waits are raw. The monitor then signals the
+// In an open load, a loop without an event for idleNs sleeps in an ordinary system call. The runtime's monitor takes
+// the P of a thread that is in one for 10 ms, and then looks 60 times within 5 ms for others like it, which took a third
+// of all CPU of a load of 34 requests a second. In a closed load even long waits are raw. The monitor then signals the
 // thread every 10 ms, and the loop gives its P to another thread and gets it back. Beside busy neighbours that takes
 // time, in which a send may be due in an open load.
 //
