@@ -14,10 +14,10 @@ import (
 // wait with EINTR, and the loop yields at its next function call. Others have enough Ps: see reserveProcs.
 //
 // In an open load, a loop without an event for idleNs sleeps in an ordinary system call. The runtime's monitor takes
-// the P of a thread that is in one for 10 ms, and then looks 60 times within 5 ms for others like it, which took a third
-// of all CPU of a load of 34 requests a second. In a closed load even long waits are raw. The monitor then signals the
-// thread every 10 ms, and the loop gives its P to another thread and gets it back. Beside busy neighbours that takes
-// time, in which a send may be due in an open load.
+// the P of a thread that is in one for 10 ms, and then looks 60 times within 5 ms for others like it, which took a
+// third of all CPU of a load of 34 requests a second. In a closed load even long waits are raw. The monitor then
+// signals the thread every 10 ms, and the loop gives its P to another thread and gets it back. Beside busy
+// neighbours that takes time, in which a send may be due in an open load.
 //
 // While events come quickly, a wait ends after idleNs, which an event usually precedes, and has no timeout of its own.
 // Otherwise the kernel would start and stop a timer for every wait. On a virtual machine each of these can mean an exit
