@@ -29,7 +29,7 @@ type page [octaveSize]uint32
 // to 24 h, in fixed memory. Values outside this range are clamped: values below 1 count as 0 in the lowest bucket,
 // values above 24 h count as 24 h. It is not safe for concurrent use.
 //
-// The first few distinct values are kept in a short list. After that, each octave allocates 4 KiB with its first value
+// The first few distinct values are kept in a list. After that, each octave allocates 4 KiB with its first value
 // and keeps them over Reset, so recording allocates nothing once the load's range has been seen. There are at most 38
 // octaves (152 KiB). A decoded histogram of any length is a list until a value is added: 16 bytes for each bucket with
 // values.
@@ -144,8 +144,9 @@ type bucketCount struct {
 	n      uint64
 }
 
-// fewBuckets is the length of the list of buckets that is used before pages.
-const fewBuckets = 8
+// fewBuckets is the length of the list of buckets that is used before pages. The histograms of an interval with fewer
+// values are added up much faster so: a page has a thousand buckets.
+const fewBuckets = 32
 
 // list adds to the list of buckets. If the list is full, it converts the list to pages and returns false.
 func (h *Histogram) list(b uint32, n uint64) bool {
@@ -153,15 +154,13 @@ func (h *Histogram) list(b uint32, n uint64) bool {
 		h.paginate()
 		return false
 	}
-	for i := range h.few {
-		if h.few[i].bucket == b {
-			h.few[i].n += n
-			return true
-		}
+	at, known := slices.BinarySearchFunc(h.few, b,
+		func(have bucketCount, b uint32) int { return cmp.Compare(have.bucket, b) })
+	if known {
+		h.few[at].n += n
+		return true
 	}
 	if len(h.few) < fewBuckets {
-		at, _ := slices.BinarySearchFunc(h.few, b,
-			func(have bucketCount, b uint32) int { return cmp.Compare(have.bucket, b) })
 		h.few = slices.Insert(h.few, at, bucketCount{b, n})
 		return true
 	}
@@ -262,20 +261,32 @@ func (h *Histogram) mergePages(o *Histogram) {
 		}
 		base := uint32(i) << octaveBits
 		to := h.pages[i]
-		for k, n := range from {
-			if n == 0 {
-				continue
-			}
+		for at := from.used(0); at < octaveSize; at = from.used(at + blockSize) {
 			if to == nil {
 				to = h.grow(base)
 			}
-			sum := to[k] + n
-			to[k] = sum
-			if sum < n {
-				h.carry(base+uint32(k), 1)
+			for k, n := range from[at : at+blockSize] {
+				c := &to[at+k]
+				if *c += n; *c < n {
+					h.carry(base+uint32(at+k), 1)
+				}
 			}
 		}
 	}
+}
+
+// blockSize is how many buckets are looked at together: most have no values.
+const blockSize = 8
+
+// used returns where the first block with values begins at or after a block; octaveSize if there is none.
+func (p *page) used(at int) int {
+	for ; at < octaveSize; at += blockSize {
+		b := (*[blockSize]uint32)(p[at:])
+		if b[0]|b[1]|b[2]|b[3]|b[4]|b[5]|b[6]|b[7] != 0 {
+			break
+		}
+	}
+	return at
 }
 
 // Reset empties h and keeps its memory.
@@ -446,15 +457,18 @@ func (h *Histogram) each(f func(b uint32, n uint64) bool) {
 			continue
 		}
 		base := uint32(i) << octaveBits
+		if !large {
+			for at := p.used(0); at < octaveSize; at = p.used(at + blockSize) {
+				for k, n := range p[at : at+blockSize] {
+					if n != 0 && !f(base+uint32(at+k), uint64(n)) {
+						return
+					}
+				}
+			}
+			continue
+		}
 		for k, c := range p {
-			if c == 0 && !large {
-				continue
-			}
-			n := uint64(c)
-			if large {
-				n += h.excess[base+uint32(k)] << 32
-			}
-			if n != 0 && !f(base+uint32(k), n) {
+			if n := uint64(c) + h.excess[base+uint32(k)]<<32; n != 0 && !f(base+uint32(k), n) {
 				return
 			}
 		}

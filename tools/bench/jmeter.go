@@ -46,7 +46,8 @@ func jmeterBenching(ctx context.Context, args []string) error {
 				return err
 			}
 		}
-		j := &jmeterContest{s: s, arguments: map[string][]string{s.brunt.program: {"jmeter"}, java: peer}}
+		j := &jmeterContest{s: s,
+			arguments: map[string][]string{s.brunt.program: {"jmeter", "--awake", "off"}, java: peer}}
 		j.options = []string{"-n", "-t", "book.jmx", "-Jhost=" + server.Host, fmt.Sprint("-Jport=", server.Port),
 			fmt.Sprint("-Jduration=", *seconds)}
 		c := &sysbenchContest{s: s, programs: [2]string{s.brunt.program, java}, rounds: *times, server: "nginx"}

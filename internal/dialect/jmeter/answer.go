@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"slices"
 	"strconv"
@@ -137,8 +136,8 @@ func (t *thread) answeredHTTP(reply *protocol.Reply) script.Step {
 		r.head = "HTTP/1.1 " + r.code + " " + r.message + "\n" + string(bytes.TrimRight(reply.Captured[0].B, "\r\n")) + "\n"
 		r.body = append([]byte(nil), reply.Captured[1].B...)
 	}
-	head := headerOf(r.head)
-	r.contentType, r.encoding = head.Get("Content-Type"), head.Get("Content-Encoding")
+	head := headerLines(r.head)
+	r.contentType, r.encoding = head.get("Content-Type"), head.get("Content-Encoding")
 	r.kind = dataType(r.contentType)
 	t.leaf.s.http.remember(t, t.out, head, reply.Status)
 	if limit := ms(t, &t.leaf.s.http.responseTimeout); limit > 0 &&
@@ -170,16 +169,37 @@ func lostRequest(r *result, f *protocol.Failure) {
 	r.success, r.kind, r.lost = false, "text", f.Class
 }
 
-// headerOf parses header lines.
-func headerOf(head string) http.Header {
-	out := http.Header{}
-	for line := range strings.SplitSeq(head, "\n") {
-		if name, value, ok := strings.Cut(line, ":"); ok {
-			key := textproto.CanonicalMIMEHeaderKey(name)
-			out[key] = append(out[key], strings.TrimSpace(value))
+// headerLines are the status line and the header lines of an answer.
+type headerLines string
+
+// each calls f with the values of a header, until f returns false.
+func (h headerLines) each(name string, f func(value string) bool) {
+	for rest, line := string(h), ""; rest != ""; {
+		line, rest, _ = strings.Cut(rest, "\n")
+		if len(line) > len(name) && line[len(name)] == ':' && strings.EqualFold(line[:len(name)], name) &&
+			!f(strings.TrimSpace(line[len(name)+1:])) {
+			return
 		}
 	}
-	return out
+}
+
+// get returns the first value of a header; "" if there is none.
+func (h headerLines) get(name string) (value string) {
+	h.each(name, func(v string) bool {
+		value = v
+		return false
+	})
+	return value
+}
+
+// cookies returns the cookies that an answer sets.
+func (h headerLines) cookies() []*http.Cookie {
+	var lines []string
+	h.each("Set-Cookie", func(v string) bool {
+		lines = append(lines, v)
+		return true
+	})
+	return (&http.Response{Header: http.Header{"Set-Cookie": lines}}).Cookies()
 }
 
 // dataType is JMeter's: bin for images and the like, text otherwise.
@@ -199,10 +219,10 @@ func dataType(contentType string) string {
 }
 
 // follow sends what follows an answer: a redirect, or a resource of the page. Otherwise the sample is over.
-func (t *thread) follow(head http.Header, lost *protocol.Failure) script.Step {
+func (t *thread) follow(head headerLines, lost *protocol.Failure) script.Step {
 	h, r := t.leaf.s.http, t.part
-	if (h.follow || h.auto) && !t.inPage && redirects(r.code, t.out.method) && head.Get("Location") != "" {
-		next, err := t.out.url.Parse(strings.ReplaceAll(head.Get("Location"), " ", "%20"))
+	if (h.follow || h.auto) && !t.inPage && redirects(r.code, t.out.method) && head.get("Location") != "" {
+		next, err := t.out.url.Parse(strings.ReplaceAll(head.get("Location"), " ", "%20"))
 		if err == nil && t.hops < mostHops && lost == nil {
 			t.hops++
 			method := "GET"

@@ -340,10 +340,19 @@ func fnSum(t *thread, c *call) string {
 // formEncode encodes as java.net.URLEncoder does: letters, digits and .-*_ stay, a space becomes +.
 func formEncode(s string) string {
 	const digits = "0123456789ABCDEF"
+	n := 0
+	for n < len(s) && stays(s[n]) {
+		n++
+	}
+	if n == len(s) {
+		return s
+	}
 	var b strings.Builder
-	for i := range len(s) {
+	b.Grow(3*len(s) - 2*n)
+	b.WriteString(s[:n])
+	for i := n; i < len(s); i++ {
 		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte(".-*_", c) >= 0:
+		case stays(c):
 			b.WriteByte(c)
 		case c == ' ':
 			b.WriteByte('+')
@@ -354,6 +363,11 @@ func formEncode(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// stays reports whether formEncode leaves a byte as it is.
+func stays(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte(".-*_", c) >= 0
 }
 
 func fnURLDecode(t *thread, c *call) string {

@@ -270,7 +270,11 @@ func (r *httpRequest) address(t *thread, method string) (*url.URL, error) {
 	}
 	if method == "GET" || method == "DELETE" || method == "OPTIONS" {
 		if query := r.query(t); query != "" {
-			path += map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + query
+			separator := "?"
+			if strings.Contains(path, separator) {
+				separator = "&"
+			}
+			path += separator + query
 		}
 	}
 	if port != "" && port != "0" {
@@ -328,10 +332,14 @@ func (r *httpRequest) query(t *thread) string {
 		if a.encode {
 			name, value = formEncode(name), formEncode(value)
 		}
+		equals := a.equals.eval(t)
+		b.Grow(1 + len(name) + len(equals) + len(value))
 		if b.Len() > 0 {
 			b.WriteByte('&')
 		}
-		b.WriteString(name + a.equals.eval(t) + value)
+		b.WriteString(name)
+		b.WriteString(equals)
+		b.WriteString(value)
 	}
 	return b.String()
 }
@@ -449,13 +457,19 @@ func (r *httpRequest) request(t *thread, method string, u *url.URL, body, conten
 		target += "?" + u.RawQuery
 	}
 	b.Grow(len(method) + len(target) + usualHead)
-	b.WriteString(method + " " + target + " HTTP/1.1\r\n")
+	b.WriteString(method)
+	b.WriteByte(' ')
+	b.WriteString(target)
+	b.WriteString(" HTTP/1.1\r\n")
 	if r.keepAlive {
 		line("Connection", "keep-alive")
 	} else {
 		line("Connection", "close")
 	}
-	given := map[string]bool{}
+	var given map[string]bool
+	if len(r.headers)+len(r.auth) > 0 {
+		given = map[string]bool{}
+	}
 	for i := range r.headers {
 		name := strings.TrimSpace(r.headers[i][0].eval(t))
 		key := strings.ToLower(name)
@@ -533,18 +547,20 @@ func (r *httpRequest) cachedNow(t *thread, o *outgoing) bool {
 }
 
 // remember keeps the cookies of an answer, and what the cache needs of it.
-func (r *httpRequest) remember(t *thread, o *outgoing, head http.Header, status int) {
-	if r.cookies != nil && len(head["Set-Cookie"]) > 0 {
-		t.jarOf(r.cookies).SetCookies(o.url, (&http.Response{Header: head}).Cookies())
+func (r *httpRequest) remember(t *thread, o *outgoing, head headerLines, status int) {
+	if r.cookies != nil {
+		if all := head.cookies(); len(all) > 0 {
+			t.jarOf(r.cookies).SetCookies(o.url, all)
+		}
 	}
 	if r.cache == nil || o.method != "GET" || status < 200 || status > 399 {
 		return
 	}
-	k := cached{modified: head.Get("Last-Modified"), tag: head.Get("ETag")}
-	if at, err := http.ParseTime(head.Get("Expires")); err == nil {
+	k := cached{modified: head.get("Last-Modified"), tag: head.get("ETag")}
+	if at, err := http.ParseTime(head.get("Expires")); err == nil {
 		k.expires = at
 	}
-	for part := range strings.SplitSeq(head.Get("Cache-Control"), ",") {
+	for part := range strings.SplitSeq(head.get("Cache-Control"), ",") {
 		if age, ok := strings.CutPrefix(strings.TrimSpace(part), "max-age="); ok {
 			if n, err := strconv.Atoi(age); err == nil {
 				k.expires = t.program.now().Add(time.Duration(n) * time.Second)

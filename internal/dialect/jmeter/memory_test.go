@@ -32,3 +32,20 @@ func TestRequestsAllocateLittle(t *testing.T) {
 		t.Errorf("%d bytes a request", bytes)
 	}
 }
+
+func TestHeaderLines(t *testing.T) {
+	h := headerLines("HTTP/1.1 200 OK\ncontent-type:  text/html \nX-Content-Type: no\nSet-Cookie: a=1\nEmpty:\n" +
+		"SET-COOKIE: b=2; Path=/x\nContent-Type: second\n")
+	for name, want := range map[string]string{"Content-Type": "text/html", "Empty": "", "Location": ""} {
+		if got := h.get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	all := h.cookies()
+	if len(all) != 2 || all[0].Value != "1" || all[1].Name != "b" || all[1].Path != "/x" {
+		t.Errorf("cookies %v", all)
+	}
+	if n := testing.AllocsPerRun(10, func() { h.get("Location") }); n != 0 {
+		t.Errorf("%v allocations to find a header", n)
+	}
+}

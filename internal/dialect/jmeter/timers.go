@@ -31,7 +31,11 @@ func (c *compiler) timer(e *Element) any {
 
 // ms evaluates a number of milliseconds.
 func ms(t *thread, x *text) float64 {
-	v, err := strconv.ParseFloat(strings.TrimSpace(x.eval(t)), 64)
+	number := strings.TrimSpace(x.eval(t))
+	if number == "" { // the usual response timeout; an error of ParseFloat is allocated
+		return 0
+	}
+	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.IsNaN(v) {
 		return 0
 	}

@@ -14,6 +14,7 @@ func TestWaitsEnd(t *testing.T) {
 	}{
 		{"as long as an event is usually waited for", false, idleNs, false},
 		{"shorter", false, idleNs / 4, false},
+		{"longer", false, 2 * idleNs, false},
 		{"in an ordinary system call", false, 2 * idleNs, true},
 		{"without epoll_pwait2", true, idleNs, false},
 	} {
@@ -45,4 +46,29 @@ func TestWaitsEnd(t *testing.T) {
 			p.resetWakeup()
 		})
 	}
+}
+
+// A loop of few events sleeps as long as it may. One whose events come quickly wakes before, since its waits have no
+// timeouts of their own.
+func TestSleepsAreShortWhileEventsComeQuickly(t *testing.T) {
+	var th thread
+	const longest = 10 * idleNs
+	check := func(what string, open bool, wantNs int64, wantLong bool) {
+		t.Helper()
+		if ns, long := th.wait(longest, open); ns != wantNs || long != wantLong {
+			t.Errorf("%s: %d ns, long %t; want %d, %t", what, ns, long, wantNs, wantLong)
+		}
+		if ns, long := th.wait(idleNs/2, open); ns != idleNs/2 || long {
+			t.Errorf("%s, for a short time: %d ns, long %t", what, ns, long)
+		}
+	}
+	for range quickAfter {
+		check("few events, closed", false, longest, false)
+		check("few events, open", true, idleNs, false)
+		th.slept(idleNs/4, 1)
+	}
+	check("events come quickly, closed", false, idleNs, false)
+	th.slept(idleNs, 0)
+	check("nothing has happened, closed", false, longest, false)
+	check("nothing has happened, open", true, longest, true)
 }

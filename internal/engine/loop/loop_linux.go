@@ -152,7 +152,7 @@ func (l *loop) sleep() (events int, blind bool, woke int64) {
 	if blind {
 		l.io.poller.sleep(until - now)
 	} else {
-		ns, long := l.thread.wait(until - now)
+		ns, long := l.thread.wait(until-now, l.part != nil && l.part.stage.Open())
 		events = l.collect(now, ns, long)
 	}
 	woke = l.now()

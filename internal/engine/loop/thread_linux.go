@@ -15,6 +15,7 @@ type thread struct {
 	asleepNs int64 // since the last gauges
 	gaugesAt int64
 	idle     bool // nothing happened for idleNs
+	quick    int  // how many sleeps in a row were shorter than idleNs
 	quitting bool
 	failure  atomic.Pointer[error] // why the loop had to end
 }
@@ -27,10 +28,14 @@ func (t *thread) begin(now int64) {
 	t.gaugesAt = now
 }
 
+// quickAfter is after how many short sleeps the next one is taken to be short, too. A single request with its answer
+// is two.
+const quickAfter = 4
+
 // wait returns how long to sleep of a time of ns, and in which way: see idleNs.
-func (t *thread) wait(ns int64) (sleepNs int64, long bool) {
-	if ns <= idleNs || t.idle {
-		return ns, ns > idleNs
+func (t *thread) wait(ns int64, open bool) (sleepNs int64, long bool) {
+	if ns <= idleNs || open && t.idle || !open && t.quick < quickAfter {
+		return ns, open && ns > idleNs
 	}
 	return idleNs, false
 }
@@ -39,6 +44,9 @@ func (t *thread) wait(ns int64) (sleepNs int64, long bool) {
 func (t *thread) slept(ns int64, events int) {
 	t.asleepNs += ns
 	t.idle = events == 0 && ns >= idleNs
+	if t.quick++; ns >= idleNs {
+		t.quick = 0
+	}
 }
 
 // busy returns the share of the time since the last call in which the thread did not sleep.

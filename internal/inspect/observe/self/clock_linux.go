@@ -57,9 +57,9 @@ func waitedClock() (waited func() int64, end func()) {
 		return func() int64 { return clock(unix.CLOCK_MONOTONIC) }, func() {}
 	}
 	last := int64(0)
+	text := make([]byte, 96) // it is read a hundred times a second
 	waited = func() int64 {
-		var text [96]byte
-		if n, err := unix.Pread(fd, text[:], 0); err == nil {
+		if n, err := unix.Pread(fd, text, 0); err == nil {
 			last = max(last, int64(field(text[:n], 1)))
 		}
 		return last

@@ -99,15 +99,17 @@ func (p *Probe) residentBytes() uint64 {
 
 // field returns the i-th number (from 0) of a line of fields, or 0 if there is none.
 func field(text []byte, i int) uint64 {
-	fields := bytes.Fields(text)
-	if i >= len(fields) {
-		return 0
+	for f := range bytes.FieldsSeq(text) {
+		if i--; i >= 0 {
+			continue
+		}
+		n, err := strconv.ParseUint(string(f), 10, 63)
+		if err != nil {
+			return 0
+		}
+		return n
 	}
-	n, err := strconv.ParseUint(string(fields[i]), 10, 63)
-	if err != nil {
-		return 0
-	}
-	return n
+	return 0
 }
 
 // throttledNs returns how long, in ns since the last call, the process was throttled by the control group that

@@ -280,3 +280,16 @@ func TestSwitchesAreCounted(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 }
+
+// The watchdog reads such lines a hundred times a second.
+func TestNumbersOfALineAreReadWithoutAllocating(t *testing.T) {
+	line := []byte("  12 345\t6789012345678901234\n")
+	for i, want := range []uint64{12, 345, 6789012345678901234, 0} {
+		if got := field(line, i); got != want {
+			t.Errorf("number %d is %d, want %d", i, got, want)
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() { field(line, 2) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
