@@ -114,32 +114,111 @@ func TestOnlyTimeBeyondTheUsualResponseIsLost(t *testing.T) {
 		low  int64
 		high int64
 	}{
-		"closed":                      {simulated{phases: steady, sessions: 100, answerMs: ms(300)}, 0, 0},
-		"closed, few sessions":        {simulated{phases: steady, sessions: 2, answerMs: ms(300)}, 0, 0},
-		"closed, pauses":              {simulated{phases: paused, sessions: 100, answerMs: ms(300)}, 0, 0},
-		"closed, spread":              {simulated{phases: paused, sessions: 100, answerMs: spread}, 0, 0},
-		"closed, some cached":         {simulated{phases: paused, sessions: 400, answerMs: cached}, 0, 0},
-		"closed, slow":                {simulated{phases: paused, sessions: 1000, answerMs: ms(1500)}, 0, 0},
-		"closed, once":                {simulated{phases: []span{{0, 1}}, sessions: 100, answerMs: ms(300)}, 0, 0},
-		"open":                        {simulated{phases: steady, everyMs: 2, answerMs: ms(300)}, 0, 0},
-		"open, pauses":                {simulated{phases: paused, everyMs: 2, answerMs: ms(300)}, 0, 0},
-		"open, spread":                {simulated{phases: paused, everyMs: 2, answerMs: spread}, 0, 0},
-		"open, rare":                  {simulated{phases: paused, everyMs: 500, answerMs: ms(300)}, 0, 0},
-		"open, short phases":          {simulated{phases: []span{{0, 400}, {900, 1300}}, everyMs: 2, answerMs: ms(300)}, 0, 0},
-		"dead from the start":         {simulated{phases: steady, sessions: 4, refusing: steady, answerMs: ms(1)}, 9980, 10_001},
-		"open, dead from the start":   {simulated{phases: steady, everyMs: 10, refusing: steady, answerMs: ms(1)}, 9980, 10_001},
-		"frozen at the start":         {simulated{phases: steady, sessions: 4, frozen: []span{{0, 2000}}, answerMs: ms(2)}, 1990, 2001},
-		"frozen at the start, far":    {simulated{phases: steady, sessions: 100, frozen: []span{{0, 2000}}, answerMs: ms(300)}, 1990, 2010},
-		"frozen at the start, open":   {simulated{phases: steady, everyMs: 5, frozen: []span{{0, 2000}}, answerMs: ms(2)}, 1990, 2001},
-		"frozen at the start, spread": {simulated{phases: steady, everyMs: 2, frozen: []span{{0, 2000}}, answerMs: spread}, 1790, 2030},
-		"refusing at the start, far":  {simulated{phases: steady, sessions: 100, refusing: []span{{0, 2000}}, answerMs: ms(300)}, 1980, 2020},
-		"frozen after a pause":        {simulated{phases: paused, sessions: 100, frozen: []span{{5900, 7000}}, answerMs: ms(300)}, 990, 1010},
-		"frozen after a pause, open":  {simulated{phases: paused, everyMs: 2, frozen: []span{{5900, 7000}}, answerMs: ms(300)}, 990, 1010},
-		"frozen within":               {simulated{phases: steady, everyMs: 2, frozen: []span{{5000, 6000}}, answerMs: ms(300)}, 990, 1010},
-		"frozen within, closed":       {simulated{phases: steady, sessions: 100, frozen: []span{{5000, 6000}}, answerMs: ms(300)}, 990, 1010},
-		"frozen within, rare":         {simulated{phases: []span{{0, 100_000}}, everyMs: 500, frozen: []span{{20_000, 50_000}}, answerMs: ms(300)}, 29_500, 30_310},
-		"frozen until the end":        {simulated{phases: steady, sessions: 100, frozen: []span{{8000, 12_000}}, answerMs: ms(20)}, 3980, 4010},
-		"frozen in the second phase":  {simulated{phases: paused[:2], sessions: 100, frozen: []span{{6000, 12_000}}, answerMs: ms(20)}, 5980, 6010},
+		"closed": {
+			simulated{phases: steady, sessions: 100, answerMs: ms(300)},
+			0, 0,
+		},
+		"closed, few sessions": {
+			simulated{phases: steady, sessions: 2, answerMs: ms(300)},
+			0, 0,
+		},
+		"closed, pauses": {
+			simulated{phases: paused, sessions: 100, answerMs: ms(300)},
+			0, 0,
+		},
+		"closed, spread": {
+			simulated{phases: paused, sessions: 100, answerMs: spread},
+			0, 0,
+		},
+		"closed, some cached": {
+			simulated{phases: paused, sessions: 400, answerMs: cached},
+			0, 0,
+		},
+		"closed, slow": {
+			simulated{phases: paused, sessions: 1000, answerMs: ms(1500)},
+			0, 0,
+		},
+		"closed, once": {
+			simulated{phases: []span{{0, 1}}, sessions: 100, answerMs: ms(300)},
+			0, 0,
+		},
+		"open": {
+			simulated{phases: steady, everyMs: 2, answerMs: ms(300)},
+			0, 0,
+		},
+		"open, pauses": {
+			simulated{phases: paused, everyMs: 2, answerMs: ms(300)},
+			0, 0,
+		},
+		"open, spread": {
+			simulated{phases: paused, everyMs: 2, answerMs: spread},
+			0, 0,
+		},
+		"open, rare": {
+			simulated{phases: paused, everyMs: 500, answerMs: ms(300)},
+			0, 0,
+		},
+		"open, short phases": {
+			simulated{phases: []span{{0, 400}, {900, 1300}}, everyMs: 2, answerMs: ms(300)},
+			0, 0,
+		},
+		"dead from the start": {
+			simulated{phases: steady, sessions: 4, refusing: steady, answerMs: ms(1)},
+			9980, 10_001,
+		},
+		"open, dead from the start": {
+			simulated{phases: steady, everyMs: 10, refusing: steady, answerMs: ms(1)},
+			9980, 10_001,
+		},
+		"frozen at the start": {
+			simulated{phases: steady, sessions: 4, frozen: []span{{0, 2000}}, answerMs: ms(2)},
+			1990, 2001,
+		},
+		"frozen at the start, far": {
+			simulated{phases: steady, sessions: 100, frozen: []span{{0, 2000}}, answerMs: ms(300)},
+			1990, 2010,
+		},
+		"frozen at the start, open": {
+			simulated{phases: steady, everyMs: 5, frozen: []span{{0, 2000}}, answerMs: ms(2)},
+			1990, 2001,
+		},
+		"frozen at the start, spread": {
+			simulated{phases: steady, everyMs: 2, frozen: []span{{0, 2000}}, answerMs: spread},
+			1790, 2030,
+		},
+		"refusing at the start, far": {
+			simulated{phases: steady, sessions: 100, refusing: []span{{0, 2000}}, answerMs: ms(300)},
+			1980, 2020,
+		},
+		"frozen after a pause": {
+			simulated{phases: paused, sessions: 100, frozen: []span{{5900, 7000}}, answerMs: ms(300)},
+			990, 1010,
+		},
+		"frozen after a pause, open": {
+			simulated{phases: paused, everyMs: 2, frozen: []span{{5900, 7000}}, answerMs: ms(300)},
+			990, 1010,
+		},
+		"frozen within": {
+			simulated{phases: steady, everyMs: 2, frozen: []span{{5000, 6000}}, answerMs: ms(300)},
+			990, 1010,
+		},
+		"frozen within, closed": {
+			simulated{phases: steady, sessions: 100, frozen: []span{{5000, 6000}}, answerMs: ms(300)},
+			990, 1010,
+		},
+		"frozen within, rare": {
+			simulated{phases: []span{{0, 100_000}}, everyMs: 500,
+				frozen: []span{{20_000, 50_000}}, answerMs: ms(300)},
+			29_500, 30_310,
+		},
+		"frozen until the end": {
+			simulated{phases: steady, sessions: 100, frozen: []span{{8000, 12_000}}, answerMs: ms(20)},
+			3980, 4010,
+		},
+		"frozen in the second phase": {
+			simulated{phases: paused[:2], sessions: 100, frozen: []span{{6000, 12_000}}, answerMs: ms(20)},
+			5980, 6010,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, interval := range []int64{40, 1000} {

@@ -12,9 +12,9 @@ const StandstillNs = 100_000_000
 
 // Standstill is a time in which no operation succeeded although at least one should have. It begins when the first of
 // them should have been answered, or with the end of the last success before if that is later, and ends with the end of
-// the next success. An operation, also one that fails, should have been answered when the usual service time of its kind
-// had passed since it was sent: see awaited. An arrival that waited because nothing was connected counts as sent at its
-// intended start. Stalls of the generator itself are subtracted.
+// the next success. An operation, also one that fails, should have been answered when the usual service time of its
+// kind had passed since it was sent: see awaited. An arrival that waited because nothing was connected counts as sent
+// at its intended start. Stalls of the generator itself are subtracted.
 type Standstill struct {
 	StartNs int64 `json:"start_ns"` // on the run's clock
 	EndNs   int64 `json:"end_ns"`
@@ -240,7 +240,8 @@ func (st *standstills) slept(iv *Interval) {
 
 // find appends to out the standstills that have ended by endNs, and whose beginning is known. owners contains the gaps
 // of all owners. idle means that nothing is outstanding, which also ends a standstill.
-func (st *standstills) find(owners []*told, answers []answerTimes, endNs int64, idle bool, out []Standstill) []Standstill {
+func (st *standstills) find(owners []*told, answers []answerTimes, endNs int64, idle bool,
+	out []Standstill) []Standstill {
 	st.all = append(st.all[:0], gap{to: never})
 	for _, t := range owners {
 		st.next = t.shared(st.all, st.next[:0])
