@@ -30,12 +30,12 @@ func (a *answerTimes) interval(service *Histogram) {
 	}
 }
 
-// awaited is a standstill that has ended, but of which it isn't known yet when it began. In a load that has just begun,
-// or goes on after a pause, nothing is answered for as long as an answer usually takes, and that time isn't lost. So the
-// standstill begins when the first request should have been answered, by a server that is as fast as it is then found to
-// be. Answers to requests that were sent before the standstill's end say little about that, because the standstill made
-// them slow. So the collector waits for an interval after the one in which a later request was answered. It waits until
-// the load ends, or for two intervals and twice as long as the standstill lasted.
+// awaited is a standstill that has ended, but of which it isn't known yet when it began. In a load that has just
+// begun, or goes on after a pause, nothing is answered for as long as an answer usually takes, and that time isn't
+// lost. So the standstill begins when the first request should have been answered, by a server that is as fast as it
+// is then found to be. Answers to requests that were sent before the standstill's end say little about that, because
+// the standstill made them slow. So the collector waits for an interval after the one in which a later request was
+// answered. It waits until the load ends, or for two intervals and twice as long as the standstill lasted.
 type awaited struct {
 	from, to   int64
 	operations []awaitedOperation // those that had requests outstanding

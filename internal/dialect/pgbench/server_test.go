@@ -330,8 +330,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestSampledLogs compares the form of the lines of samples, of which there are about as many as were asked for: of 2000
-// with a probability of 0.4, 6 standard deviations around 800.
+// TestSampledLogs compares the form of the lines of samples, of which there are about as many as were asked for: of
+// 2000 with a probability of 0.4, 6 standard deviations around 800.
 func TestSampledLogs(t *testing.T) {
 	environment(t)
 	script := filepath.Join(t.TempDir(), "one.sql")

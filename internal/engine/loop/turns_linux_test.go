@@ -9,8 +9,8 @@ import (
 )
 
 // Of three servers, one is gone for good, another one hangs for a while, so that all of its sessions are free again at
-// the same time, and then the third one hangs. Its sessions must not follow each other: the arrivals between theirs go to
-// the server that is back.
+// the same time, and then the third one hangs. Its sessions must not follow each other: the arrivals between theirs go
+// to the server that is back.
 func TestAddressesTakeTurns(t *testing.T) {
 	const each, back, gone, hangs = 8, 0, 1, 2
 	onBothTiers(t, func(t *testing.T, codec bool) {
