@@ -30,8 +30,8 @@ type Account struct {
 	// recorded in closed loads.
 	Turnaround *Histogram
 
-	// Standstills are those that ended in the account's time, in order, at most 4096. They may have begun before.
-	// StandstillLengths, ns, contains the lengths of all of them if several intervals were added up.
+	// Standstills are those that ended in the account's time or shortly before, in order, at most 4096. They may have
+	// begun before. StandstillLengths, ns, contains the lengths of all of them if several intervals were added up.
 	Standstills       []Standstill
 	StandstillLengths *Histogram
 	Events            []Event // in order, at most MaxEvents

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"brunt/internal/protocol"
@@ -89,10 +88,9 @@ func newBuffer(operations, addresses int, shown *atomic.Int64, deadlineNs int64)
 		fates:      make([]Counts, operations),
 		reconnects: make([]uint64, addresses),
 		gauges:     gauges{up: make([]int, addresses)},
-		gaps:       newGapFinder(),
 	}
 	if operations > 1 {
-		b.gapsOf = slices.Repeat([]gapFinder{newGapFinder()}, operations)
+		b.gapsOf = make([]gapFinder, operations)
 	}
 	if deadlineNs > 0 {
 		b.pool = &pagePool{deadlineNs: deadlineNs}

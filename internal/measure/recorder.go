@@ -350,6 +350,7 @@ type Collector struct {
 	still    standstills
 	stillOf  []standstills // by operation; nil if there is one operation only
 	tolds    []*told       // of all owners; see findStandstills
+	answers  []answerTimes // by operation
 	cuts     int
 
 	arrivals *arrivalSums // nil without an account of outages
@@ -374,6 +375,7 @@ func NewCollectorWaiting(operations, addresses int, wait func(attempt int) bool)
 		addresses:  addresses,
 		wait:       wait,
 		interval:   newInterval(operations, addresses),
+		answers:    slices.Repeat([]answerTimes{{now: noPace(), before: noPace()}}, operations),
 	}
 	if operations > 1 {
 		c.stillOf = make([]standstills, operations)
@@ -421,10 +423,9 @@ func (c *Collector) recorder() *Recorder {
 		spare:  newBuffer(c.operations, c.addresses, &c.shown, c.deadlineNs()),
 		extra:  newBuffer(c.operations, c.addresses, &c.shown, c.deadlineNs()),
 		last:   gauges{up: make([]int, c.addresses)},
-		told:   newTold(),
 	}
 	if c.operations > 1 {
-		r.toldOf = slices.Repeat([]told{newTold()}, c.operations)
+		r.toldOf = make([]told, c.operations)
 	}
 	return r
 }
@@ -513,7 +514,8 @@ func (c *Collector) findStandstills(all []member, complete, idle bool) {
 	for _, m := range all {
 		owners = append(owners, &m.recorder.told)
 	}
-	iv.Standstills = c.still.find(owners, iv.EndNs, idle, iv.Standstills)
+	c.noteAnswers(all)
+	iv.Standstills = c.still.find(owners, c.answers, iv.EndNs, idle, iv.Standstills)
 	total := &c.tally.total
 	for i := range c.stillOf {
 		for k, m := range all {
@@ -523,7 +525,7 @@ func (c *Collector) findStandstills(all []member, complete, idle bool) {
 		if i < len(total.Operations) {
 			so = total.Operations[i]
 		}
-		o.Standstills = c.stillOf[i].find(owners, iv.EndNs, idle, o.Standstills)
+		o.Standstills = c.stillOf[i].find(owners, c.answers, iv.EndNs, idle, o.Standstills)
 		// If an operation is rare, every gap between two of its successes is long.
 		o.Standstills = slices.DeleteFunc(o.Standstills, func(s Standstill) bool {
 			length := s.EndNs - s.StartNs
@@ -532,6 +534,21 @@ func (c *Collector) findStandstills(all []member, complete, idle bool) {
 		})
 	}
 	c.tolds = owners
+}
+
+// noteAnswers notes how fast the operations were answered in the interval.
+func (c *Collector) noteAnswers(all []member) {
+	for i := range c.answers {
+		a := &c.answers[i]
+		for _, m := range all {
+			t := &m.recorder.told
+			if c.stillOf != nil {
+				t = &m.recorder.toldOf[i]
+			}
+			a.newest = max(a.newest, t.newest)
+		}
+		a.interval(c.interval.Operations[i].Service)
+	}
 }
 
 // Note adds an event to the current interval. It is safe for concurrent use. Events beyond MaxEvents per interval are

@@ -11,9 +11,10 @@ import (
 const StandstillNs = 100_000_000
 
 // Standstill is a time in which no operation succeeded although at least one should have. It begins when the first of
-// them was sent, or with the end of the last success before if that is later, and ends with the end of the next
-// success. An operation that fails should have succeeded from its sending on. An arrival that waited because nothing
-// was connected should have succeeded from its intended start on. Stalls of the generator itself are subtracted.
+// them should have been answered, or with the end of the last success before if that is later, and ends with the end of
+// the next success. An operation, also one that fails, should have been answered when the usual service time of its
+// kind had passed since it was sent: see awaited. An arrival that waited because nothing was connected counts as sent
+// at its intended start. Stalls of the generator itself are subtracted.
 type Standstill struct {
 	StartNs int64 `json:"start_ns"` // on the run's clock
 	EndNs   int64 `json:"end_ns"`
@@ -28,32 +29,62 @@ const never = math.MaxInt64
 // gap is a time between two successes of one owner, or of all.
 type gap struct {
 	from, to int64
-	pending  int64 // when the success that ended it, or another request outstanding in it, was sent; never if unknown
+	pending  sends // of the success that ended it, and of other requests outstanding in it, as far as known
 	failed   failures
+}
+
+// sends says when the first request of each of some operations was sent. A copy shares its memory until either grows.
+type sends []sending
+
+type sending struct {
+	operation int
+	ns        int64
+}
+
+func (l *sends) add(operation int, ns int64) {
+	for i := range *l {
+		if s := &(*l)[i]; s.operation == operation {
+			s.ns = min(s.ns, ns)
+			return
+		}
+	}
+	*l = append(*l, sending{operation, ns})
+}
+
+func (l *sends) addAll(o sends) {
+	for _, s := range o {
+		l.add(s.operation, s.ns)
+	}
 }
 
 // failures describes the failures between two successes of one owner.
 type failures struct {
-	sent int64 // when the first of them was sent; never if there is none
+	sent sends
 	end  int64 // when the last of them ended
 }
 
-func noFailures() failures { return failures{sent: never} }
+func (f *failures) add(o *failures) {
+	f.sent.addAll(o.sent)
+	f.end = max(f.end, o.end)
+}
 
-func (f *failures) add(o failures) { f.sent, f.end = min(f.sent, o.sent), max(f.end, o.end) }
+func (f *failures) clone() failures { return failures{slices.Clone(f.sent), f.end} }
 
-// gapFinder finds the gaps of one owner, for one operation or for all. It must be created by newGapFinder.
+// reset keeps the memory.
+func (f *failures) reset() { f.sent, f.end = f.sent[:0], 0 }
+
+// gapFinder finds the gaps of one owner, for one operation or for all.
 type gapFinder struct {
 	lastOK      int64    // the latest end of a success, 0 before the first
+	newest      int64    // when the success was sent that was sent last
 	failedAfter int64    // lastOK when the first of failed was counted
 	failed      failures // the latest ones, including those sent before lastOK
 	gaps        []gap
 }
 
-func newGapFinder() gapFinder { return gapFinder{failed: noFailures()} }
-
-// succeeded adds a success. In the common case this is a subtraction and two comparisons.
+// succeeded adds a success. In the common case this is a subtraction and three comparisons.
 func (g *gapFinder) succeeded(s *Sample) {
+	g.newest = max(g.newest, s.Sent)
 	if s.End-min(g.lastOK, s.Sent) >= StandstillNs {
 		g.late(s)
 		return
@@ -68,12 +99,13 @@ func (g *gapFinder) late(s *Sample) {
 		g.lastOK = max(g.lastOK, s.End)
 		return
 	}
-	l := gap{from: g.lastOK, to: s.End, pending: s.Sent, failed: noFailures()}
+	l := gap{from: g.lastOK, to: s.End}
+	l.pending.add(s.Operation, s.Sent)
 	if s.Ready > l.from && s.Intended < s.Ready {
-		l.pending = min(l.pending, s.Intended) // its session was connected or freed by a failure in between
+		l.pending.add(s.Operation, s.Intended) // its session was connected or freed by a failure in between
 	}
 	if g.failedAfter == g.lastOK {
-		l.failed = g.failed
+		l.failed = g.failed.clone()
 	}
 	if len(g.gaps) < mostGaps {
 		g.gaps = append(g.gaps, l)
@@ -88,7 +120,7 @@ func (g *gapFinder) outstanding(s *Sample) {
 		return
 	}
 	if l := &g.gaps[n-1]; s.Sent < l.to && s.End > l.from {
-		l.pending = min(l.pending, s.Sent)
+		l.pending.add(s.Operation, s.Sent)
 		if s.Class == protocol.OK {
 			l.to = min(l.to, s.End) // answers are not always read in the order of their arrival
 		}
@@ -98,46 +130,52 @@ func (g *gapFinder) outstanding(s *Sample) {
 // didntSucceed adds a failure.
 func (g *gapFinder) didntSucceed(s *Sample) {
 	if g.failedAfter != g.lastOK {
-		g.failed, g.failedAfter = noFailures(), g.lastOK
+		g.failed.reset()
+		g.failedAfter = g.lastOK
 	}
-	g.failed.add(failures{s.Sent, s.End})
+	g.failed.sent.add(s.Operation, s.Sent)
+	g.failed.end = max(g.failed.end, s.End)
 	if s.End-s.Sent >= StandstillNs {
 		g.outstanding(s)
 	}
 }
 
 // reset clears the gaps that were reported, so that none is reported twice.
-func (g *gapFinder) reset() { g.failed, g.failedAfter, g.gaps = noFailures(), 0, g.gaps[:0] }
+func (g *gapFinder) reset() {
+	g.failed.reset()
+	g.failedAfter, g.gaps = 0, g.gaps[:0]
+}
 
-// told contains what the collector knows about the gaps of an owner. It must be created by newTold.
+// told contains what the collector knows about the gaps of an owner.
 type told struct {
 	lastOK int64
+	newest int64    // when the success was sent that was sent last
 	failed failures // since lastOK
 	gaps   []gap    // not yet compared with those of other owners
 }
 
-func newTold() told { return told{failed: noFailures()} }
-
 // take adds the gaps of an owner that were handed over.
 func (t *told) take(g *gapFinder) {
+	t.newest = max(t.newest, g.newest)
 	for i, l := range g.gaps {
 		if i == 0 && l.from == t.lastOK {
-			l.failed.add(t.failed)
+			l.failed.add(&t.failed)
 		}
 		if len(t.gaps) < mostGaps {
 			t.gaps = append(t.gaps, l)
 		}
 	}
 	if g.lastOK != t.lastOK {
-		t.lastOK, t.failed = g.lastOK, noFailures()
+		t.lastOK = g.lastOK
+		t.failed.reset()
 	}
 	if g.failedAfter == g.lastOK {
-		t.failed.add(g.failed)
+		t.failed.add(&g.failed)
 	}
 }
 
 // present returns the gap that has not ended.
-func (t *told) present() gap { return gap{from: t.lastOK, to: never, pending: never, failed: t.failed} }
+func (t *told) present() gap { return gap{from: t.lastOK, to: never, failed: t.failed} }
 
 // shared appends to into the intersections of all with the gaps of t, including the current one. Both lists must be in
 // order.
@@ -159,20 +197,19 @@ func (t *told) shared(all, into []gap) []gap {
 	return into
 }
 
-// pendingIn returns since when the owner had a request outstanding in a part of one of its gaps, or never if it had
-// none.
-func (t *told) pendingIn(part *gap) int64 {
+// pendingIn adds to l since when the owner had requests outstanding in a part of one of its gaps.
+func (t *told) pendingIn(part *gap, l *sends) {
 	own := t.present()
 	for i := range t.gaps {
-		if l := &t.gaps[i]; l.from <= part.from && part.to <= l.to {
-			own = *l
+		if g := &t.gaps[i]; g.from <= part.from && part.to <= g.to {
+			own = *g
 			break
 		}
 	}
+	l.addAll(own.pending)
 	if own.failed.end > part.from {
-		return min(own.pending, own.failed.sent)
+		l.addAll(own.failed.sent)
 	}
-	return own.pending
 }
 
 // freeze is a time span that contains a stall of the generator.
@@ -187,6 +224,7 @@ type standstills struct {
 	from      int64 // nothing was outstanding before this time
 	freezes   []freeze
 	all, next []gap
+	awaited   []awaited // those that have ended, until it is known when they began
 }
 
 // slept records that the generator stood still within an interval.
@@ -200,9 +238,10 @@ func (st *standstills) slept(iv *Interval) {
 	st.freezes = append(st.freezes, freeze{iv.StartNs, iv.EndNs + iv.Health.PausedNs, iv.Health.PausedNs})
 }
 
-// find appends to out the standstills that have ended by endNs. owners contains the gaps of all owners. idle means that
-// nothing is outstanding, which also ends a standstill.
-func (st *standstills) find(owners []*told, endNs int64, idle bool, out []Standstill) []Standstill {
+// find appends to out the standstills that have ended by endNs, and whose beginning is known. owners contains the gaps
+// of all owners. idle means that nothing is outstanding, which also ends a standstill.
+func (st *standstills) find(owners []*told, answers []answerTimes, endNs int64, idle bool,
+	out []Standstill) []Standstill {
 	st.all = append(st.all[:0], gap{to: never})
 	for _, t := range owners {
 		st.next = t.shared(st.all, st.next[:0])
@@ -216,24 +255,22 @@ func (st *standstills) find(owners []*told, endNs int64, idle bool, out []Stands
 			}
 			l.to = endNs
 		}
-		pending := int64(never)
+		var pending sends
 		for _, t := range owners {
-			pending = min(pending, t.pendingIn(l))
+			t.pendingIn(l, &pending)
 		}
-		if s, ok := st.awake(Standstill{max(l.from, pending, st.from), l.to}); ok {
-			out = append(out, s)
-		}
+		st.await(max(l.from, st.from), l.to, pending, answers)
 	}
 	for _, t := range owners {
 		t.gaps = t.gaps[:0]
 		if idle {
-			t.failed = noFailures()
+			t.failed.reset()
 		}
 	}
 	if idle {
 		st.from = endNs
 	}
-	return out
+	return st.settle(answers, endNs, idle, out)
 }
 
 // LeastStandstillNs returns the least length of a standstill that counts, ns: StandstillNs, or 20 times the mean time

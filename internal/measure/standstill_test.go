@@ -73,17 +73,17 @@ func TestStandstills(t *testing.T) {
 		"from the sending of the first on": {
 			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), one(0, 216, 216, 1200, ok), answers(0, 1201, 1300),
 				cutAt(1300)},
-			[]string{"206-1200"}},
+			[]string{"207-1200"}},
 		"whatever the order of what was in flight": {
 			[]act{answers(0, 10, 200), one(0, 226, 226, 1202, ok), one(0, 206, 206, 1200, ok), one(0, 216, 216, 1201, ok),
 				cutAt(1300)},
-			[]string{"206-1200"}},
+			[]string{"207-1200"}},
 		"from the last success on, if something was in flight then": {
 			[]act{answers(0, 10, 200), one(0, 150, 150, 1200, ok), cutAt(1300)}, []string{"200-1200"}},
 		"across intervals, where it ends": {
 			[]act{answers(0, 10, 200), cutAt(500), cutAt(1000), one(0, 206, 206, 1200, ok), cutAt(1500), answers(0, 1500, 1600),
 				cutAt(2000)},
-			[]string{"|", "|", "206-1200", "|"}},
+			[]string{"207-1200"}},
 		"only if no owner has a success": {
 			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), answers(1, 10, 400), one(1, 401, 401, 1100, ok),
 				answers(1, 1101, 1200), cutAt(1300)},
@@ -94,24 +94,24 @@ func TestStandstills(t *testing.T) {
 			[]act{answers(0, 10, 200), answers(1, 15, 200), cutAt(500), one(0, 206, 206, 1000, ok), answers(0, 1000, 1490),
 				cutAt(1500),
 				one(1, 207, 207, 1001, ok), answers(0, 1500, 1900), cutAt(2000)},
-			[]string{"|", "206-1000", "|"}},
+			[]string{"207-1000"}},
 		"failures don't end it": {
 			[]act{answers(0, 10, 200), one(0, 205, 205, 210, failed), one(0, 300, 300, 600, failed),
 				one(0, 900, 900, 905, failed), one(0, 999, 999, 1000, ok), cutAt(1000)},
-			[]string{"205-1000"}},
+			[]string{"206-1000"}},
 		"failures of earlier intervals count": {
 			[]act{answers(0, 10, 200), one(0, 205, 205, 210, failed), cutAt(500), one(0, 505, 505, 510, failed), cutAt(900),
 				one(0, 999, 999, 1000, ok), cutAt(1000)},
-			[]string{"|", "|", "205-1000"}},
+			[]string{"206-1000"}},
 		"a failure before the last success is over": {
 			[]act{answers(0, 10, 100), one(0, 105, 105, 110, failed), answers(0, 111, 200), cutAt(500),
 				one(0, 999, 999, 1000, ok), cutAt(1000)}, nil},
 		"arrivals that no connection was there for": {
-			[]act{answers(0, 10, 200), connected(0, 250, 1200, 1201), cutAt(1300)}, []string{"250-1201"}},
+			[]act{answers(0, 10, 200), connected(0, 250, 1200, 1201), cutAt(1300)}, []string{"251-1201"}},
 		"the end of the load ends it": {
 			[]act{answers(0, 10, 200), one(0, 205, 205, 210, failed), cutAt(500), cutWith(900, Meta{Idle: true}),
 				cutWith(2000, Meta{Idle: true}), answers(0, 2010, 2100), cutAt(2100)},
-			[]string{"|", "205-900", "|", "|"}},
+			[]string{"206-900"}},
 		"nothing ever succeeded": {
 			[]act{one(0, 50, 50, 51, failed), one(0, 950, 950, 951, failed), cutWith(1000, Meta{Idle: true})},
 			[]string{"50-1000"}},
@@ -120,13 +120,13 @@ func TestStandstills(t *testing.T) {
 			nil},
 		"the generator slept for a part of it": {
 			[]act{answers(0, 10, 200), one(0, 200, 200, 2200, ok), cutWith(2300, Meta{Health: Health{PausedNs: 500_000_000}})},
-			[]string{"700-2200"}},
+			[]string{"701-2200"}},
 		"the generator slept, and the answers came in the next interval": {
 			[]act{answers(0, 10, 200), cutWith(2199, Meta{Health: Health{PausedNs: 1_930_000_000}}), one(0, 200, 200, 2200, ok),
 				cutAt(3000)}, nil},
 		"of an owner that is gone, once": {
 			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), one(0, 1206, 1206, 2200, ok), closing(0), cutAt(2300)},
-			[]string{"206-1200", "1206-2200"}},
+			[]string{"207-1200", "1207-2200"}},
 		"late sends of a generator that slept": {
 			[]act{answers(0, 10, 200), one(0, 300, 2200, 2201, ok), one(0, 310, 2200, 2201, ok), cutAt(2300)}, nil},
 	} {
@@ -134,19 +134,17 @@ func TestStandstills(t *testing.T) {
 			collector := NewCollector(1, 1)
 			owners := []*Shared{collector.NewShared(), collector.NewShared()}
 			var got []string
-			for _, a := range c.acts {
+			var end int64
+			for _, a := range append(c.acts, nil) {
+				if a == nil { // the load ends
+					a = cutWith(end/1e6+1, Meta{Idle: true})
+				}
 				if iv := a(collector, owners); iv != nil {
-					if got = append(got, found(iv.Standstills)...); len(iv.Standstills) == 0 {
-						got = append(got, "|")
-					}
+					got, end = append(got, found(iv.Standstills)...), iv.EndNs
 				}
 			}
-			want := c.want
-			if want == nil {
-				want = slices.Repeat([]string{"|"}, len(got))
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("got %v, want %v", got, want)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
 	}
@@ -184,13 +182,13 @@ func TestStandstillsOfOperations(t *testing.T) {
 		"updates hang": {
 			acts: []act{every(read, 0, 10, 2000), every(update, 0, 15, 500), single(update, 1, 510, 1500, ok),
 				every(update, 1, 1505, 2000), cutAt(2000)},
-			writes: []string{"510-1500"},
+			writes: []string{"511-1500"},
 		},
 		"updates fail": {
 			acts: []act{every(read, 0, 10, 3000), every(update, 1, 15, 500), single(update, 0, 520, 530, failed), cutAt(600),
 				single(update, 1, 800, 805, failed), cutAt(1600), single(update, 1, 1700, 1705, ok), every(update, 1, 1710, 3000),
 				cutAt(3000)},
-			writes: []string{"520-1705"},
+			writes: []string{"521-1705"},
 		},
 		"nobody asked for updates": {
 			acts: []act{every(read, 0, 10, 3000), every(update, 0, 15, 500), cutAt(1000), every(update, 0, 2510, 3000),
@@ -210,7 +208,7 @@ func TestStandstillsOfOperations(t *testing.T) {
 		"nothing succeeds": {
 			acts: []act{every(read, 0, 10, 500), every(update, 1, 15, 500), single(read, 0, 502, 1500, ok),
 				single(update, 1, 510, 1500, ok), every(read, 0, 1510, 2000), every(update, 0, 1515, 2000), cutAt(2000)},
-			all: []string{"502-1500"}, reads: []string{"502-1500"}, writes: []string{"510-1500"},
+			all: []string{"503-1500"}, reads: []string{"503-1500"}, writes: []string{"511-1500"},
 		},
 		"updates are rare": {
 			acts: []act{every(read, 0, 10, 2000), single(update, 0, 300, 500, ok), single(update, 0, 700, 900, ok),
@@ -228,8 +226,13 @@ func TestStandstillsOfOperations(t *testing.T) {
 				shared[i] = collector.NewShared()
 			}
 			var all, reads, writes []string
-			for _, a := range c.acts {
+			var end int64
+			for _, a := range append(c.acts, nil) {
+				if a == nil { // the load ends
+					a = cutWith(end/1e6+1, Meta{Idle: true})
+				}
 				if iv := a(collector, shared); iv != nil {
+					end = iv.EndNs
 					all = append(all, found(iv.Standstills)...)
 					reads = append(reads, found(iv.Operations[read].Standstills)...)
 					writes = append(writes, found(iv.Operations[update].Standstills)...)
@@ -253,8 +256,7 @@ func TestStandstillsOfOperations(t *testing.T) {
 
 // A recorder that is never asked uses bounded memory for gaps.
 func TestLullsAreBounded(t *testing.T) {
-	finder, all := newGapFinder(), newTold()
-	q, told := &finder, &all
+	q, told := &gapFinder{}, &told{}
 	for i := range int64(3 * mostGaps) {
 		q.succeeded(sampleMs(200*i, 200*i, 200*i+150, protocol.OK))
 	}

@@ -301,24 +301,114 @@ func logLines(t *testing.T, prefix string) map[string]string {
 	return all
 }
 
+// logged runs a command line with a log by both programs, one after the other, and returns the prefixes of their logs.
+func logged(t *testing.T, version int, args ...string) (theirs, mine string) {
+	t.Helper()
+	dir := t.TempDir()
+	theirs, mine = filepath.Join(dir, "theirs"), filepath.Join(dir, "mine")
+	if a := original(t, version, append(args, "-l", "--log-prefix="+theirs)...); a.code != 0 {
+		t.Errorf("%+v", a)
+	}
+	if a := ours(version, append(args, "-l", "--log-prefix="+mine)...); a.code != 0 {
+		t.Errorf("%+v", a)
+	}
+	return theirs, mine
+}
+
 func TestLogs(t *testing.T) {
 	environment(t)
 	if a := ours(newest, "-i", "-q"); a.code != 0 {
 		t.Fatalf("%+v", a)
 	}
-	for i, line := range []string{"-n -S -t 3 -c 3 -j 2 -l", "-n -S -t 3 -c 1 -R 2000 -L 10000 -l --max-tries=2",
-		"-n -N -t 2 -c 2 -M prepared -l --failures-detailed"} {
-		dir := t.TempDir()
-		theirs, mine := filepath.Join(dir, "theirs"), filepath.Join(dir, "mine")
-		if a := original(t, newest, append(strings.Fields(line), "--log-prefix="+theirs)...); a.code != 0 {
-			t.Fatalf("%+v", a)
-		}
-		if a := ours(newest, append(strings.Fields(line), "--log-prefix="+mine)...); a.code != 0 {
-			t.Fatalf("%+v", a)
-		}
+	for i, line := range []string{"-n -S -t 3 -c 3 -j 2", "-n -S -t 3 -c 1 -R 2000 -L 10000 --max-tries=2",
+		"-n -N -t 2 -c 2 -M prepared --failures-detailed"} {
+		theirs, mine := logged(t, newest, strings.Fields(line)...)
 		want, got := logLines(t, theirs), logLines(t, mine)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("line %d: %s:\n got %q\nwant %q", i, line, got, want)
+		}
+	}
+}
+
+// TestSampledLogs compares the form of the lines of samples, of which there are about as many as were asked for: of
+// 2000 with a probability of 0.4, 6 standard deviations around 800.
+func TestSampledLogs(t *testing.T) {
+	environment(t)
+	script := filepath.Join(t.TempDir(), "one.sql")
+	if err := os.WriteFile(script, []byte("\\set one 1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range testserver.PgbenchVersions() {
+		theirs, mine := logged(t, version, "-n", "-t", "1000", "-c", "2", "-j", "2", "-R", "100000",
+			"--sampling-rate=0.4", "--max-tries=3", "-f", script)
+		for _, prefix := range []string{theirs, mine} {
+			n := 0
+			for thread, text := range logLines(t, prefix) {
+				for line := range strings.SplitSeq(text, "\n") {
+					n++
+					if fields := strings.Fields(line); len(fields) != 8 || strings.Join(fields[2:], " ") != "# # # # # #" {
+						t.Errorf("pgbench %d, %s, thread %q: the line %q", version, prefix, thread, line)
+					}
+				}
+			}
+			if n < 668 || n > 932 {
+				t.Errorf("pgbench %d, %s: %d lines of 2000", version, prefix, n)
+			}
+		}
+	}
+}
+
+// sums adds up the lines of an aggregated log without the times of their intervals. Columns of times are 1 if they
+// aren't 0.
+func sums(t *testing.T, prefix string) (sums [14]int64) {
+	t.Helper()
+	files, err := filepath.Glob(prefix + ".*")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("logs %v: %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var next int64
+	for line := range strings.Lines(string(text)) {
+		var at int64
+		var v [14]int64
+		n, err := fmt.Sscanf(line, "%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d\n", &at, &v[0], &v[1], &v[2], &v[3], &v[4],
+			&v[5], &v[6], &v[7], &v[8], &v[9], &v[10], &v[11], &v[12], &v[13])
+		if err != nil || n != 15 || next != 0 && at != next {
+			t.Errorf("the line %q: %v; want the second %d", line, err, next)
+		}
+		next = at + 1
+		for i := range v {
+			if i >= 1 && i <= 8 {
+				sums[i] = min(sums[i]+v[i], 1)
+			} else {
+				sums[i] += v[i]
+			}
+		}
+	}
+	return sums
+}
+
+// TestAggregatedLogs compares the sums of --aggregate-interval. Their last interval isn't written, so the transactions
+// that count end a second before the last one does.
+func TestAggregatedLogs(t *testing.T) {
+	environment(t)
+	file := filepath.Join(t.TempDir(), "script.sql")
+	text := "\\set n :n + 1\nSELECT 1;\n\\if :n = 6\n\\sleep 1100 ms\n\\endif\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string][14]int64{
+		"-t 6 -D n=0": {5, 1, 1, 1, 1},
+		"-t 6 -D n=0 -R 100000 --max-tries=2 --failures-detailed": {5, 1, 1, 1, 1, 1, 1, 1, 1},
+	} {
+		for _, version := range testserver.PgbenchVersions() {
+			theirs, mine := logged(t, version, append(strings.Fields(args), "-n", "--aggregate-interval=1", "-f", file)...)
+			if pgs, got := sums(t, theirs), sums(t, mine); got != pgs || pgs != want {
+				t.Errorf("pgbench %d %s:\n got %v\npgbench %v\nwant %v", version, args, got, pgs, want)
+			}
 		}
 	}
 }

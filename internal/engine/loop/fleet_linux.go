@@ -101,6 +101,7 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 		backoff:   engine.NewBackoff(uint64(f.cfg.Clock.Now()), uint64(i)),
 		timing:    newTiming(&f.cfg),
 		conns:     newConnectivity(f.cfg.Nodes.Cap()),
+		available: available{queues: make([]queue, f.cfg.Nodes.Cap())},
 		growing:   newGrowing(),
 	}, nil
 }

@@ -179,8 +179,8 @@ type worker struct {
 	behind   int64 // see measure.Sample
 	upSince  int64 // when it last got its first connection
 
-	next   *worker // in the loop's queue of workers that can take an operation
-	queued bool    // it is in that queue
+	next  *worker // in its queue of workers that can take an operation
+	queue *queue  // in which it is, or nil
 }
 
 func (a *worker) init(id int, cfg *engine.FleetConfig) {
@@ -216,25 +216,92 @@ func (a *worker) ready() bool {
 		(len(a.sessions) > 1 || !a.sessions[0].leaving && !a.sessions[0].draining)
 }
 
-// available is the queue of workers that can take an operation, in the order in which they became free. Workers that no
-// longer can are removed when they reach the head.
-type available struct{ first, last *worker }
+// available has the workers that can take an operation: a queue for each address, in the order in which they became
+// free. Workers that no longer can are removed when they reach the head. The addresses take turns, each as often as it
+// has workers here, which gives them as many operations as a single queue would. In a single queue, the workers of an
+// address that reconnect together would follow each other from then on, and all operations of a stretch would fail when
+// it hangs, whatever the other addresses do.
+type available struct {
+	queues []queue // by address; all workers are in the first if they have connections to several
+	chosen *queue  // whose turn it is; nil if that isn't known
+}
 
-func (q *available) push(a *worker) {
-	if a.queued || !a.ready() {
+// queue has the workers of an address that can take an operation.
+type queue struct {
+	first, last *worker
+	length      int
+	credit      int // turns that it is owed, in workers
+}
+
+// address returns the address of the worker's connection, or 0 if it has connections to several.
+func (a *worker) address() int {
+	if len(a.sessions) > 1 {
+		return 0
+	}
+	return a.sessions[0].address
+}
+
+func (v *available) push(a *worker) {
+	if a.queue != nil || !a.ready() {
 		return
 	}
-	a.queued, a.next = true, nil
+	q := &v.queues[a.address()]
+	a.queue, a.next = q, nil
 	if q.last != nil {
 		q.last.next = a
 	} else {
 		q.first = a
 	}
 	q.last = a
+	q.length++
 }
 
-// peek returns the first worker that can take an operation, without removing it, or nil.
-func (q *available) peek() *worker {
+// peek returns the worker whose turn it is to take an operation, without removing it, or nil.
+func (v *available) peek() *worker {
+	if v.chosen != nil {
+		if a := v.chosen.peek(); a != nil {
+			return a
+		}
+	}
+	v.chosen = nil
+	for i := range v.queues {
+		if q := &v.queues[i]; q.peek() != nil && (v.chosen == nil ||
+			q.credit+q.length > v.chosen.credit+v.chosen.length) {
+			v.chosen = q
+		}
+	}
+	if v.chosen == nil {
+		return nil
+	}
+	return v.chosen.first
+}
+
+// drop removes the worker that peek has returned.
+func (v *available) drop() {
+	all := 0
+	for i := range v.queues {
+		q := &v.queues[i]
+		q.credit += q.length
+		all += q.length
+	}
+	v.chosen.credit -= all
+	v.chosen.drop()
+	v.chosen = nil
+}
+
+func (v *available) clear() {
+	for i := range v.queues {
+		q := &v.queues[i]
+		for q.first != nil {
+			q.drop()
+		}
+		q.credit = 0
+	}
+	v.chosen = nil
+}
+
+// peek returns the first worker that can take an operation, or nil.
+func (q *queue) peek() *worker {
 	for a := q.first; a != nil; a = q.first {
 		if a.ready() {
 			return a
@@ -245,19 +312,14 @@ func (q *available) peek() *worker {
 }
 
 // drop removes the first.
-func (q *available) drop() {
+func (q *queue) drop() {
 	a := q.first
 	q.first = a.next
 	if q.first == nil {
 		q.last = nil
 	}
-	a.queued, a.next = false, nil
-}
-
-func (q *available) clear() {
-	for q.first != nil {
-		q.drop()
-	}
+	q.length--
+	a.queue, a.next = nil, nil
 }
 
 // phase says what a request is waiting for.

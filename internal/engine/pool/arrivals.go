@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"brunt/internal/load/schedule"
@@ -24,9 +23,9 @@ type arrival struct {
 type arrivalSource struct {
 	pool   *Pool
 	stage  schedule.Stage
-	out    chan arrival
+	turns  turns
+	out    chan arrival // to any session
 	closed chan struct{}
-	idle   atomic.Int64   // sessions that wait for an arrival
 	handed int64          // when the last arrival was handled; used by feed only
 	grewAt int64          // when a further session was last connected
 	work   func(*session) // adds a further session to the stage; nil if the pool doesn't grow
@@ -42,14 +41,18 @@ type arrivalSource struct {
 
 func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
 	a := &arrivalSource{pool: p, stage: stage, out: make(chan arrival), closed: make(chan struct{}), end: never}
+	a.turns = newTurns(p.cfg.Nodes.Cap())
 	a.ahead, a.sending = stage.Arrivals(stage.Part.Worker(0, 1), math.MaxUint64)
 	return a
 }
 
-func (a *arrivalSource) take(ctx context.Context) (uint64, int64, bool) {
-	a.idle.Add(1)
-	defer a.idle.Add(-1)
+func (a *arrivalSource) take(ctx context.Context, s *session) (uint64, int64, bool) {
+	q := a.turns.of(s)
+	q.idle.Add(1)
+	defer q.idle.Add(-1)
 	select {
+	case x := <-q.out:
+		return x.i, x.intended, true
 	case x := <-a.out:
 		return x.i, x.intended, true
 	case <-a.closed:
@@ -114,7 +117,7 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival) bool {
 	cfg := &a.pool.cfg
 	now, last := cfg.Clock.Now(), a.lastSend(x)
 	if now > last && (!cfg.DropLate || cfg.DropAfter > 0) && !a.pool.refused() {
-		a.giveUpLate(x, now, last, a.idle.Load() > 0)
+		a.giveUpLate(x, now, last, a.turns.idle())
 		return true
 	}
 	var tick *time.Timer
@@ -123,10 +126,8 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival) bool {
 			a.fail(x)
 			return true
 		}
-		select {
-		case a.out <- x:
+		if a.turns.hand(x) {
 			return true
-		default:
 		}
 		now := cfg.Clock.Now()
 		switch lag := time.Duration(now - x.intended); {

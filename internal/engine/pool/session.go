@@ -144,7 +144,7 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		if !src.arrivals() && !s.wait(ctx, src) {
 			return
 		}
-		i, intended, ok := src.take(ctx)
+		i, intended, ok := src.take(ctx, s)
 		if !ok {
 			return
 		}

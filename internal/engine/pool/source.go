@@ -11,9 +11,9 @@ import (
 
 // source hands out the operations of one stage to the sessions of a pool.
 type source interface {
-	// take waits for the next operation and returns it with its intended start, which is −1 in closed loads. ok is
-	// false when the stage is over.
-	take(ctx context.Context) (i uint64, intended int64, ok bool)
+	// take waits for the next operation of a session and returns it with its intended start, which is −1 in closed
+	// loads. ok is false when the stage is over.
+	take(ctx context.Context, s *session) (i uint64, intended int64, ok bool)
 	// feed makes operations available until the stage is over or ctx is done.
 	feed(ctx context.Context)
 	// yieldLost fails operations that can't be sent because no session is connected. It returns false if the stage is
@@ -47,7 +47,7 @@ type closedSource struct {
 	ended atomic.Bool
 }
 
-func (c *closedSource) take(ctx context.Context) (uint64, int64, bool) {
+func (c *closedSource) take(ctx context.Context, _ *session) (uint64, int64, bool) {
 	s := &c.stage
 	if s.Numbers != nil {
 		return c.takeGiven(ctx)
@@ -98,7 +98,7 @@ func (c *closedSource) feed(ctx context.Context) {
 func (c *closedSource) yieldLost(s *session) bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // it isn't to wait
-	i, _, ok := c.take(ctx)
+	i, _, ok := c.take(ctx, s)
 	if ok {
 		c.pool.fail(c, s, i, c.pool.cfg.Clock.Now())
 	}
