@@ -255,8 +255,10 @@ func brownOut(t *testing.T, codec bool, d protocol.Driver) (dropped uint64) {
 		t.Fatal(err)
 	}
 	c := runOpen(t, fleet, cfg, 100, 2*time.Second)
-	if sent := c.Errors[protocol.Timeout] + c.Errors[protocol.UnknownOutcome]; sent+c.Dropped() != 200 {
-		t.Errorf("%v, %d dropped; want 200", c.Errors, c.Dropped())
+	// A client that gets no time for 300 ms finds the answer instead of its timeout.
+	sent := c.Errors[protocol.Timeout] + c.Errors[protocol.UnknownOutcome] + c.OK()
+	if sent+c.Dropped() != 200 || c.OK() > 20 {
+		t.Errorf("%v, %d ok, %d dropped; want 200", c.Errors, c.OK(), c.Dropped())
 	}
 	// The server may read a request only after the client has given it up.
 	for end := time.Now().Add(time.Minute); seen.Load()+c.Dropped() < 200 &&

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brunt/internal/base/linefile"
+	"brunt/internal/base/linefile/filelock"
 	"brunt/internal/plan/metric"
 	"brunt/internal/record"
 )
@@ -107,6 +108,10 @@ var ErrOtherLoad = errors.New("the series has runs of another load (operations, 
 // store and, unless anyway is true, with ErrOtherLoad if the last entry of its series in its environment has
 // another load.
 func (s Store) Add(e Entry, anyway bool) error {
+	return s.alone(func() error { return s.add(e, anyway) })
+}
+
+func (s Store) add(e Entry, anyway bool) error {
 	have, _, err := s.Entries()
 	if err != nil {
 		return err
@@ -132,18 +137,32 @@ func (s Store) Add(e Entry, anyway bool) error {
 }
 
 // Acknowledge appends an acknowledged change.
-func (s Store) Acknowledge(a Acknowledged) error { return s.append(AcknowledgedFile, a) }
+func (s Store) Acknowledge(a Acknowledged) error {
+	return s.alone(func() error { return s.append(AcknowledgedFile, a) })
+}
+
+// alone calls f while no other process changes the store: what one had half written, the next would remove as torn.
+func (s Store) alone(f func() error) error {
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return cannot(s.Dir, err)
+	}
+	lock, err := filelock.Wait(s.Dir)
+	if err != nil {
+		return cannot(s.Dir, err)
+	}
+	return errors.Join(f(), lock.Close())
+}
+
+func cannot(path string, err error) error {
+	return fmt.Errorf("add to %s: %w; name a folder that can be written with --store", path, err)
+}
 
 // append durably appends a line to a file. An incomplete last line, as a crash leaves it, is removed; a complete
 // last line without a newline is kept.
 func (s Store) append(name string, v any) error {
 	path := filepath.Join(s.Dir, name)
-	err := os.MkdirAll(s.Dir, 0o755)
-	if err == nil {
-		err = appendTo(path, v)
-	}
-	if err != nil {
-		return fmt.Errorf("add to %s: %w; name a folder that can be written with --store", path, err)
+	if err := appendTo(path, v); err != nil {
+		return cannot(path, err)
 	}
 	return nil
 }

@@ -37,3 +37,15 @@ func Hold(path string) (lock io.Closer, held bool, err error) {
 	}
 	return f, false, nil
 }
+
+// Wait waits until no other process or goroutine holds the folder dir, and holds it until lock is closed. On file systems
+// without locks it doesn't wait.
+func Wait(dir string) (lock io.Closer, err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	for errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX), unix.EINTR) {
+	}
+	return f, nil
+}

@@ -371,7 +371,7 @@ func TestYCSBArticle(t *testing.T) {
 		"Using request distribution 'sequential' a keyrange of [0 0]\n***************** properties *****************\n",
 		"\"command\"=\"run\"\n", "\";\"=\"target=2000\"\n", "\"requestdistribution\"=\"sequential\"\n",
 		"\"recordcount\"=\"1\"\n",
-		"**********************************************\n**********************************************\nRun finished, takes ",
+		"**********************************************\nRun finished, takes ",
 	} {
 		if !strings.Contains(out, line) {
 			t.Errorf("no %q in\n%s", line, out)
