@@ -38,8 +38,8 @@ func Hold(path string) (lock io.Closer, held bool, err error) {
 	return f, false, nil
 }
 
-// Wait waits until no other process or goroutine holds the folder dir, and holds it until lock is closed. On file systems
-// without locks it doesn't wait.
+// Wait waits until no other process or goroutine holds the folder dir, and holds it until lock is closed. It doesn't
+// wait on file systems without locks.
 func Wait(dir string) (lock io.Closer, err error) {
 	f, err := os.Open(dir)
 	if err != nil {
