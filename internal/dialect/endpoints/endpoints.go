@@ -50,6 +50,8 @@ func ParseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("%q has a blank; write %%20 for it", secret.Address(text))
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("%q: missing host", secret.Address(text))
+	case strings.Contains(u.Fragment, "@"): // of a password that begins with digits, these would be the port
+		return nil, fmt.Errorf("%s://…: what follows # is never sent, and has an @; write # of a password as %%23", u.Scheme)
 	}
 	return u, nil
 }

@@ -23,6 +23,7 @@ func TestParseURL(t *testing.T) {
 		"localhost:80": "scheme", "/a": "missing scheme", "ftp://a/": "http or https", "http://": "missing host",
 		"http://u:secret@a:b/": "***@a:b", "http://a/%zz": "not a URL", "http://u:secret/x@a/": "not a URL",
 		"http://u:secret x@a/": "not a URL", `http://u:secret"x@a/`: "not a URL", "http://u:secret#x@a/": "not a URL",
+		"http://u:12#secret@a/": "as %23",
 	} {
 		if _, err := ParseURL(text); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "secret") {
