@@ -320,7 +320,7 @@ func TestUselessCampaigns(t *testing.T) {
 			"steps: [{matrix: {at: 1, grid: {A: [1, 2]}, by: response.q95}}]\n",
 			`"response.q95" is no figure to compare settings by`},
 		"no such figure, at the end": {"plan: plan.yml\n" + changed +
-			"steps: [{search: {}}, {matrix: {grid: {A: [1, 2]}, by: p95}}]\n", `"p95" is no figure`},
+			"steps: [{search: {}}, {matrix: {grid: {A: [1, 2]}, by: q95}}]\n", `"q95" is no figure`},
 		"tolerance": {"plan: plan.yml\n" + changed + "steps: [{matrix: {at: 1, grid: {A: [1, 2]}, tolerance: 5}}]\n",
 			"tolerance 5: give a share below 1"},
 		"one cell": {"plan: plan.yml\n" + changed + "steps: [{matrix: {at: 1, grid: {A: [1]}}}]\n",
