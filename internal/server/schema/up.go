@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/base/linefile/filelock"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
@@ -85,6 +86,25 @@ func Up(ctx context.Context, p *plan.Plan, o FillOptions) ([]Change, []record.Wa
 	return u.changes, append(noticeWarnings(s), u.warnings...), err
 }
 
+// holdCheckpoint creates a checkpoint if there is none, and keeps other processes from it until release is called,
+// which removes it if no load has begun. Two loads of one checkpoint would load rows twice, and each remove lines that
+// the other has half written.
+func holdCheckpoint(path string) (release func(), err error) {
+	lock, held, err := filelock.Hold(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	case held:
+		return nil, fmt.Errorf("another process loads these tables, and has %s in use; wait until it has ended", path)
+	}
+	return func() {
+		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+			os.Remove(path)
+		}
+		lock.Close()
+	}, nil
+}
+
 func (u *up) run(ctx context.Context) error {
 	if err := u.checkDDL(); err != nil {
 		return err
@@ -96,6 +116,11 @@ func (u *up) run(ctx context.Context) error {
 		// The checkpoint is removed once the indexes exist. If it is there, an earlier load is unfinished.
 		_, err := os.Stat(u.o.Checkpoint)
 		u.unfinished = err == nil
+		release, err := holdCheckpoint(u.o.Checkpoint)
+		if err != nil {
+			return &target.UsageError{Err: err}
+		}
+		defer release()
 	}
 	u.marks = u.readMarkers(ctx, u.admin)
 	for i := range u.Plan.Tables {
