@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brunt/internal/protocol"
+	"brunt/internal/render/units"
 )
 
 // Condition is a condition that the data must satisfy.
@@ -45,6 +46,11 @@ func (o *Outcome) State() string {
 		return "violated"
 	}
 	return "ok"
+}
+
+// violated says how often the condition is violated, with an example.
+func (o *Outcome) violated() string {
+	return "violated, " + units.Plural(o.Violations, "row", "rows") + "; first: " + o.Example
 }
 
 // Check checks conditions. fresh says that no load has been sent since the data was loaded. told, if not nil, is called

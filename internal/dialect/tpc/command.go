@@ -208,7 +208,7 @@ func OutcomeTable(all []Outcome) cell.Table {
 		case o.Err != nil:
 			result = cell.Text("couldn't be checked: " + o.Err.Error()).Marked(cell.Warn)
 		case o.Violations > 0:
-			result = cell.Text(fmt.Sprintf("violated, %d rows; first: %s", o.Violations, o.Example)).Marked(cell.Bad)
+			result = cell.Text(o.violated()).Marked(cell.Bad)
 		}
 		t.Add(cell.Text(o.Name), cell.Text(o.Says), result)
 	}
@@ -251,7 +251,7 @@ func (r *Run) Perform(s *command.Env) error {
 			o := &out[i]
 			text := o.State()
 			if o.Violations > 0 {
-				text = fmt.Sprintf("violated, %d rows; first: %s", o.Violations, o.Example)
+				text = o.violated()
 			}
 			if o.Err != nil {
 				text = "couldn't be checked: " + o.Err.Error()
