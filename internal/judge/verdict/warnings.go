@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,13 @@ const (
 	WarnWorkerLost       = "worker-lost"
 	WarnEmptyRule        = "rule-always-holds"
 )
+
+// OfSums reports whether the warning with an id follows from the sums of a load alone. Such a warning of a part need not
+// hold for the whole, whose sums tell.
+func OfSums(id string) bool {
+	return slices.Contains([]string{WarnShortRun, WarnFewSamples, WarnErrors, WarnUnknownOutcome, WarnLateArrivals,
+		WarnDropped, WarnMissing, WarnBadHash, WarnMisdirected, WarnEmptyRule}, id)
+}
 
 // The warning lag-visible is given from this share of the median response time on, if the lag has at least this length.
 // The share is medianShare, above which the generator's lag makes the result invalid; the length is chosen: half of the

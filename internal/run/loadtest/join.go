@@ -71,7 +71,7 @@ func Join(dir string, parts []*record.Recorded, complete func(*record.Run)) (*re
 }
 
 // judgeAgain judges a run that is composed of others. It keeps those of their warnings that judging the run doesn't
-// produce.
+// produce, and that its sums can't tell.
 func judgeAgain(run *record.Run, sums *measure.Tally) {
 	before := run.Warnings
 	run.Warnings = nil
@@ -79,7 +79,7 @@ func judgeAgain(run *record.Run, sums *measure.Tally) {
 	verdict.JudgeIterations(run)
 	judged := run.Warnings
 	for _, w := range before {
-		if !slices.ContainsFunc(judged, func(have record.Warning) bool { return have.ID == w.ID }) {
+		if !verdict.OfSums(w.ID) && !slices.ContainsFunc(judged, func(have record.Warning) bool { return have.ID == w.ID }) {
 			run.Warnings = append(run.Warnings, w)
 		}
 	}
