@@ -153,7 +153,11 @@ func (e *execution) result(run *record.Run, _ string) error {
 	var errs []error
 	r := &Outcome{Samples: e.samples.All()}
 	r.Took = httpload.Span(r.Samples)
-	r.KeptAlive = run.Total.OK
+	for i := range r.Samples {
+		if r.Samples[i].Answered() {
+			r.KeptAlive++
+		}
+	}
 	for i := range run.Targets {
 		t := &run.Targets[i]
 		if r.Server = t.Product; t.Version != "" {

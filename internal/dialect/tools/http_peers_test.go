@@ -95,10 +95,10 @@ func TestReportsAreTheirTools(t *testing.T) {
 			_, want, _ := strings.Cut(output(t, ab, args...), "Benchmarking")
 			same(t, got, want, "(?m)^(Server|Document|Concurrency|Complete|Failed|Keep|Total tr|HTML).*$")
 		}
-		args := []string{"-n", "3", "-S", url + "missing"} // no warnings, which three times may or may not call for
+		args := []string{"-n", "3", "-k", "-S", url + "missing"} // no warnings, which three times may or may not call for
 		_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
 		_, want, _ := strings.Cut(output(t, ab, args...), "Benchmarking")
-		same(t, got, want, "(?m)^(Complete|Failed|Non|Total tr|HTML).*$")
+		same(t, got, want, "(?m)^(Complete|Failed|Non|Keep|Total tr|HTML).*$")
 	})
 	t.Run("hey", func(t *testing.T) {
 		hey := peer(t, "hey", "github.com/rakyll/hey")
