@@ -92,6 +92,7 @@ func TestOnCassandra(t *testing.T) {
 	s := testserver.Cassandra(t)
 	t.Run("predefined", func(t *testing.T) { predefined(t, s) })
 	t.Run("profile", func(t *testing.T) { profiled(t, s) })
+	t.Run("visits", func(t *testing.T) { visited(t, s) })
 	t.Run("collections", func(t *testing.T) { collections(t, s) })
 	t.Run("refused", func(t *testing.T) { refusedProfiles(t, s) })
 	t.Run("killed", func(t *testing.T) { killed(t, s) })
@@ -196,6 +197,36 @@ func profiled(t *testing.T, s *testserver.Server) {
 	}
 }
 
+// visited writes the rows of partitions by several inserts, whose rows are those of one insert in the end.
+func visited(t *testing.T, s *testserver.Server) {
+	const file = "../../../examples/cassandra-stress.yaml"
+	count := func(options ...string) int {
+		line := append([]string{"user", "profile=" + file, "ops(insert=1)", "no-warmup", "truncate=once"}, options...)
+		line = append(line, "partitions=FIXED(1)", "select-ratio=FIXED(1)/1", "-rate", "threads=4")
+		out, err := stress(t, s, line...)
+		if err != nil || !strings.HasSuffix(out, "\nEND\n") {
+			t.Fatalf("%v: %v\n%s", line, err, out)
+		}
+		n, _ := rows(t, s, "SELECT * FROM stress.readings")
+		return n
+	}
+	whole := count("-pop", "seq=1..60", "no-wrap", "-insert")
+	// With one partition at a time, all of them are complete after at most as many inserts as they have rows.
+	if n := count("n=1200", "-pop", "seq=1..60", "-insert", "visits=FIXED(20)", "revisit=FIXED(1)"); n != whole {
+		t.Errorf("%d rows, want %d", n, whole)
+	}
+	if n := count("n=60", "-pop", "seq=1..60", "-insert", "visits=FIXED(20)", "revisit=UNIFORM(1..1M)"); n < 60 ||
+		n >= whole {
+		t.Errorf("%d rows after one insert for each partition, of %d", n, whole)
+	}
+	// Of quality, level and note, the first by name is written.
+	count("n=10", "-insert", "row-population-ratio=FIXED(1)/3")
+	if _, first := rows(t, s, "SELECT level, note, quality FROM stress.readings"); first[0].Kind == gen.Null ||
+		first[1].Kind != gen.Null || first[2].Kind != gen.Null {
+		t.Errorf("a row has %v", first)
+	}
+}
+
 func refusedProfiles(t *testing.T, s *testserver.Server) {
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "p.yaml")
@@ -252,7 +283,11 @@ func converted(t *testing.T, s *testserver.Server) {
 	const file = "../../../examples/cassandra-stress.yaml"
 	for _, line := range []string{"write n=100 no-warmup cl=ONE", "mixed ratio(write=1,read=3) n=100 no-warmup -pop seq=1..50",
 		"counter_write n=60 no-warmup",
-		"user profile=" + file + " ops(insert=1,latest=2,by_time=1) n=100 no-warmup truncate=never"} {
+		"user profile=" + file + " ops(insert=1,latest=2,by_time=1) n=100 no-warmup truncate=never",
+		"user profile=" + file + " ops(insert=1) n=120 no-warmup -pop seq=1..500 contents=SHUFFLED -insert " +
+			"visits=UNIFORM(1..4) revisit=UNIFORM(1..9) row-population-ratio=UNIFORM(1..3)/3",
+		"user profile=" + file + " ops(insert=1,latest=1) n=100 no-warmup -pop seq=1..90 read-lookback=UNIFORM(1..9)",
+		"write -pop seq=11..90 no-wrap -insert row-population-ratio=FIXED(2)/5"} {
 		line += " -rate threads=1 -node " + tap.Addr + " --seed 5 --no-record --quiet --awake off"
 		run := func(planOnly bool) (string, error) {
 			var stdout, stderr bytes.Buffer

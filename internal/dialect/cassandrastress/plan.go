@@ -1,6 +1,7 @@
 package cassandrastress
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -60,6 +61,9 @@ func (o *Options) Compile(profile *Profile, definition *Table) (*Test, error) {
 	p.Settings = plan.Settings{Sessions: max(o.Threads, o.MaxThread), Interval: o.Interval, Retries: -1}
 	if o.Tries > 1 {
 		p.Settings.Retries, p.Settings.RetryErrors = o.Tries-1, true
+	}
+	if err := o.writesOnce(operations, scripts); err != nil {
+		return nil, err
 	}
 	p.Load = o.phases(o.perOperation(operations, scripts))
 	t.Plan = p
@@ -173,10 +177,21 @@ func (o *Options) scripts(t *Test) (map[string]string, error) {
 		}
 	}
 	set("partitions", o.Partitions, in.Partitions, "")
-	if in.Select != nil {
-		set("select", o.Select, in.Select.Distribution, "/"+strconv.FormatFloat(in.Select.Divisor, 'g', -1, 64))
-	} else {
-		set("select", o.Select, nil, "")
+	ratio := func(name, given string, r *Ratio) {
+		if r != nil {
+			set(name, given, r.Distribution, "/"+strconv.FormatFloat(r.Divisor, 'g', -1, 64))
+		} else {
+			set(name, given, nil, "")
+		}
+	}
+	ratio("select", o.Select, in.Select)
+	ratio("row-population-ratio", o.Filled, in.Filled)
+	set("visits", o.Visits, nil, "")
+	set("revisit", o.Revisit, nil, "")
+	set("lookback", o.Lookback, nil, "")
+	set("contents", o.Contents, nil, "")
+	if o.NoWrap {
+		out["wrap"] = "no"
 	}
 	if out["batchtype"] = o.BatchType; o.BatchType == "" {
 		out["batchtype"] = in.BatchType
@@ -280,13 +295,29 @@ func (o *Options) perOperation(operations []plan.Operation, scripts map[string]s
 	return sum / weights
 }
 
+// writesOnce checks that the number of operations follows from a sequence that isn't begun again.
+func (o *Options) writesOnce(operations []plan.Operation, scripts map[string]string) error {
+	if !o.NoWrap || scripts["partitions"] == "" {
+		return nil
+	}
+	d, err := ParseDistribution(scripts["partitions"])
+	if err == nil && (!d.Fixed() || d.Min > 1 && len(operations) > 1) {
+		err = errors.New("-pop: no-wrap needs inserts of as many partitions each, and of one beside queries; give n= or " +
+			"duration= instead")
+	}
+	return err
+}
+
 // mostWarmUp is the greatest number of operations of a warm-up.
 const mostWarmUp = 50_000
 
 // phases returns the load. With a range of threads, it has a phase for each number of them.
 func (o *Options) phases(per float64) (out []plan.Phase) {
 	count := uint64(math.Ceil(float64(o.Count) / per))
-	if !o.NoWarmUp {
+	if o.NoWrap && count == 0 {
+		count = uint64(math.Ceil(float64(o.limit) / per))
+	}
+	if !o.NoWarmUp && !o.NoWrap {
 		n := uint64(mostWarmUp)
 		if o.Count > 0 {
 			n = min(n, count/4)

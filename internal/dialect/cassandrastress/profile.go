@@ -40,6 +40,7 @@ type ColumnSpec struct {
 type InsertSpec struct {
 	Partitions *Distribution
 	Select     *Ratio // share of each partition's rows
+	Filled     *Ratio // share of each row's columns
 	BatchType  string // LOGGED, UNLOGGED or COUNTER
 }
 
@@ -253,18 +254,16 @@ func (p *Profile) insert(n *yaml.Node) error {
 		switch strings.ToLower(key) {
 		case "partitions":
 			return p.distribution(value, &p.Insert.Partitions)
-		case "select", "row-population":
+		case "select", "row-population", "row-population-ratio":
 			r, err := ParseRatio(text)
 			if err != nil {
 				return p.fault(value, "%v", err)
 			}
-			if key == "row-population" {
-				if !r.all() {
-					return p.fault(value, "row-population below 1 isn't supported: rows have values in all columns")
-				}
-				return nil
+			to := &p.Insert.Filled
+			if strings.EqualFold(key, "select") {
+				to = &p.Insert.Select
 			}
-			p.Insert.Select = r
+			*to = r
 			return nil
 		case "batchtype":
 			if p.Insert.BatchType = strings.ToUpper(text); !slices.Contains(batchTypes, p.Insert.BatchType) {
@@ -272,7 +271,7 @@ func (p *Profile) insert(n *yaml.Node) error {
 			}
 			return nil
 		}
-		return p.fault(at, "%q is nothing that insert has: partitions, select, row-population and batchtype", key)
+		return p.fault(at, "%q is nothing that insert has: partitions, select, row-population-ratio and batchtype", key)
 	})
 }
 
