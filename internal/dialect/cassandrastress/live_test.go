@@ -94,6 +94,7 @@ func TestOnCassandra(t *testing.T) {
 	t.Run("profile", func(t *testing.T) { profiled(t, s) })
 	t.Run("visits", func(t *testing.T) { visited(t, s) })
 	t.Run("collections", func(t *testing.T) { collections(t, s) })
+	t.Run("modes", func(t *testing.T) { modes(t, s) })
 	t.Run("refused", func(t *testing.T) { refusedProfiles(t, s) })
 	t.Run("killed", func(t *testing.T) { killed(t, s) })
 	t.Run("converted", func(t *testing.T) { converted(t, s) })
@@ -224,6 +225,58 @@ func visited(t *testing.T, s *testserver.Server) {
 	if _, first := rows(t, s, "SELECT level, note, quality FROM stress.readings"); first[0].Kind == gen.Null ||
 		first[1].Kind != gen.Null || first[2].Kind != gen.Null {
 		t.Errorf("a row has %v", first)
+	}
+}
+
+// modes sends statements as text, and compresses requests.
+func modes(t *testing.T, s *testserver.Server) {
+	tap := testserver.NewTap(t, s.Addr)
+	through := &testserver.Server{Addr: tap.Addr}
+	sent := func(mode string) (queries, prepared, compressed int) {
+		line := append([]string{"mixed", "n=40", "no-warmup", "-pop", "seq=1..10", "-rate", "threads=1", "-mode"},
+			strings.Fields(mode)...)
+		out, err := stress(t, through, line...)
+		expect(t, out, err, 40)
+		for _, client := range tap.Take() {
+			const head, query, execute, ownRequests = 9, 7, 10, 40 // the library's own requests aren't longer
+			for len(client) >= head {
+				n := min(head+int(binary.BigEndian.Uint32(client[5:])), len(client))
+				compressed += int(client[1] & 1)
+				switch client[4] {
+				case query:
+					if strings.Contains(string(client[head:n]), "0x") {
+						queries++
+					}
+				case execute:
+					if n-head > ownRequests {
+						prepared++
+					}
+				}
+				client = client[n:]
+			}
+		}
+		return queries, prepared, compressed
+	}
+	if q, p, c := sent("native cql3 compression=none"); q > 0 || p < 40 || c > 0 {
+		t.Errorf("%d as text, %d prepared, %d compressed", q, p, c)
+	}
+	if q, p, c := sent("native cql3 unprepared"); q != 40 || p > 0 || c > 0 {
+		t.Errorf("unprepared: %d as text, %d prepared, %d compressed", q, p, c)
+	}
+	for _, name := range []string{"lz4", "SNAPPY"} {
+		if q, p, c := sent("native cql3 compression=" + name); q > 0 || p < 40 || c < 40 {
+			t.Errorf("%s: %d as text, %d prepared, %d compressed", name, q, p, c)
+		}
+	}
+	folder := t.TempDir()
+	log, hdr := filepath.Join(folder, "log"), filepath.Join(folder, "hdr")
+	out, err := stress(t, s, "read", "n=10", "no-warmup", "-rate", "threads=1", "-log", "file="+log, "hdrfile="+hdr)
+	expect(t, out, err, 10)
+	if text, err := os.ReadFile(log); err != nil || string(text) != out {
+		t.Errorf("%v: the file has\n%s\nand not\n%s", err, text, out)
+	}
+	if text, err := os.ReadFile(hdr); err != nil || !strings.HasPrefix(string(text), "#[") {
+		t.Errorf("%v: the histograms are\n%s", err, text)
 	}
 }
 

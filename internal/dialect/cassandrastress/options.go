@@ -28,16 +28,19 @@ type Options struct {
 	Ops         []Share       // user: ops(…); mixed: ratio(…)
 	Clustering  *Distribution // how many operations of one kind follow each other
 
-	Nodes     []string
-	Port      int
-	User      string
-	Password  string
-	Threads   int     // of threads=; 0: from MinThreads to MaxThreads
-	MinThread int     // threads>=
-	MaxThread int     // threads<=
-	Auto      bool    // stop once more threads bring nothing
-	Rate      float64 // partitions a second; 0: as fast as the threads can
-	Fixed     bool    // times count from when they were due
+	Nodes    []string
+	Port     int
+	User     string
+	Password string
+	// Compression of requests and answers: "" or one of compressions.
+	Compression string
+	Unprepared  bool    // statements of the predefined tables are sent as text
+	Threads     int     // of threads=; 0: from MinThreads to MaxThreads
+	MinThread   int     // threads>=
+	MaxThread   int     // threads<=
+	Auto        bool    // stop once more threads bring nothing
+	Rate        float64 // partitions a second; 0: as fast as the threads can
+	Fixed       bool    // times count from when they were due
 
 	Population string // "seq=1..N" or "dist=…"
 	NoWrap     bool   // end once the sequence is written
@@ -61,6 +64,8 @@ type Options struct {
 
 	Interval     time.Duration // between lines
 	NoSummary    bool
+	LogFile      string // also gets what is printed
+	HDRFile      string // gets a HdrHistogram log
 	Tries        int
 	IgnoreErrors bool
 }
@@ -283,6 +288,9 @@ func (o *Options) ofPort(key, value string) (err error) {
 	return nil
 }
 
+// compressions are how requests and answers can be compressed.
+var compressions = []string{"none", "lz4", "snappy"}
+
 func (o *Options) ofMode(key, value string) error {
 	switch key {
 	case "native", "cql3", "prepared", "connectionsperhost", "maxpending", "protocolversion":
@@ -290,8 +298,14 @@ func (o *Options) ofMode(key, value string) error {
 		o.User = value
 	case "password":
 		o.Password = value
-	case "thrift", "simplenative", "unprepared", "compression", "auth-provider":
-		return errors.New("it isn't supported; requests are prepared and sent by the native protocol")
+	case "compression":
+		if o.Compression = strings.ToLower(value); !slices.Contains(compressions, o.Compression) {
+			return errors.New("use none, lz4 or snappy")
+		}
+	case "unprepared":
+		o.Unprepared = true
+	case "thrift", "simplenative", "auth-provider":
+		return errors.New("it isn't supported; requests are sent by the native protocol")
 	default:
 		return errUnknown
 	}
@@ -455,10 +469,15 @@ func (o *Options) ofLog(key, value string) error {
 	case "level", "no-settings", "no-progress":
 	case "no-summary":
 		o.NoSummary = true
-	case "file":
-		return errors.New("it isn't supported; redirect the output, or use --bundle")
-	case "hdrfile":
-		return errors.New("use --hlog FILE")
+	case "file", "hdrfile":
+		if value == "" {
+			return errors.New("give the name of a file")
+		}
+		if key == "file" {
+			o.LogFile = value
+		} else {
+			o.HDRFile = value
+		}
 	default:
 		return errUnknown
 	}

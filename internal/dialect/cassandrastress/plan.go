@@ -52,6 +52,12 @@ func (o *Options) Compile(profile *Profile, definition *Table) (*Test, error) {
 		Operations: operations, Scripts: plan.Scripts{Language: languageName, Options: scripts}}
 	p.Target = plan.Target{Protocol: "cassandra", User: o.User, Password: o.Password, Database: profile.Keyspace,
 		Options: map[string]string{"consistency": o.Consistency}}
+	if o.Compression != "" {
+		p.Target.Options["compression"] = o.Compression
+	}
+	if o.Unprepared && o.Command != "user" { // statements of profiles are always prepared
+		p.Target.Options["statements"] = "text"
+	}
 	for _, n := range o.Nodes {
 		if _, _, err := net.SplitHostPort(n); err != nil {
 			n = net.JoinHostPort(n, strconv.Itoa(o.Port))
