@@ -108,8 +108,11 @@ func newStress(s *command.Env) *cobra.Command {
 	var cmd *cobra.Command
 	cmd = texts.New(commandName, nil, func(_ *cobra.Command, args []string) error {
 		mine, theirs := split(cmd.Flags(), args)
+		if done, err := inform(s, theirs); done {
+			return err
+		}
 		for _, a := range append(mine, theirs...) {
-			if a == "--help" || a == "-h" || a == "help" {
+			if a == "--help" || a == "-h" || a == "help" || a == "-?" {
 				return cmd.Help()
 			}
 		}
