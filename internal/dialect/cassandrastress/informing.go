@@ -70,8 +70,8 @@ func (d *Distribution) table(out io.Writer) error {
 	return err
 }
 
-// Quantile returns the number that a share of all draws, from 0 to 1, doesn't exceed. That of a mirrored distribution is
-// the mirrored number, as cassandra-stress has it.
+// Quantile returns the number that a share of all draws, from 0 to 1, doesn't exceed. That of a mirrored distribution
+// is the mirrored number, as cassandra-stress has it.
 func (d *Distribution) Quantile(share float64) int64 {
 	x := d.quantile(share)
 	if d.Inverted {

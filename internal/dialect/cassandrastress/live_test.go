@@ -293,8 +293,15 @@ func refusedProfiles(t *testing.T, s *testserver.Server) {
 		"keyspace: system\ntable: nowhere\n":                               "no table system.nowhere on the server",
 		"keyspace: keyspace1\ntable: standard1\ntable_definition: 'CREATE TABLE standard1 (key blob PRIMARY KEY, x int)'\n" +
 			"columnspec: [{name: x, size: FIXED(1)}]\n": "p.yaml:4:21: table keyspace1.standard1 on the server has no column x",
+		"keyspace: keyspace1\ntable: standard1\nqueries:\n  q: {cql: 'SELECT nothing FROM standard1 WHERE key = ?'}\n":          "p.yaml:4:12: query q: ",
+		"keyspace: keyspace1\ntable: standard1\nqueries:\n  q: {cql: 'SELEC key FROM standard1 WHERE key = ?'}\n":               "p.yaml:4:12: query q: ",
+		"keyspace: x\nkeyspace_definition: CREATE KEYSPACE x\ntable: t\ntable_definition: CREATE TABLE t (a int PRIMARY KEY)\n": "p.yaml:2:22: CREATE KEYSPACE x: ",
 	} {
-		_, err := stress(t, s, "user", "profile="+write(text), "ops(insert=1)", "n=1", "-rate", "threads=1")
+		ops := "ops(insert=1)"
+		if strings.Contains(text, "  q: ") {
+			ops = "ops(q=1)"
+		}
+		_, err := stress(t, s, "user", "profile="+write(text), ops, "n=1", "-rate", "threads=1")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}

@@ -20,8 +20,9 @@ import (
 type Test struct {
 	Plan    *plan.Plan
 	Table   *Table
-	Schema  []string // statements that make keyspace and table
-	Names   []string // of the operations, as cassandra-stress prints them
+	Schema  []string     // statements that make keyspace and table
+	places  []*yaml.Node // where the profile has them
+	Names   []string     // of the operations, as cassandra-stress prints them
 	Profile *Profile
 }
 
@@ -118,12 +119,12 @@ func (o *Options) predefined() *Profile {
 // schema collects the statements that make keyspace and table. They name the keyspace, since nothing exists before.
 func (t *Test) schema(p *Profile) {
 	if s := strings.TrimSpace(p.KeyspaceDefinition); s != "" {
-		t.Schema = append(t.Schema, s)
+		t.Schema, t.places = append(t.Schema, s), append(t.places, p.keyspace)
 	}
 	if s := strings.TrimSpace(p.TableDefinition); s != "" {
-		t.Schema = append(t.Schema, s)
+		t.Schema, t.places = append(t.Schema, s), append(t.places, p.table)
 	}
-	t.Schema = append(t.Schema, p.Extra...)
+	t.Schema, t.places = append(t.Schema, p.Extra...), append(t.places, p.extra...)
 }
 
 // operations returns the operations of the plan.

@@ -23,8 +23,10 @@ type Profile struct {
 	Queries            []Query
 	TokenRangeQueries  []string // their names; they can't be run
 
-	specs []*ColumnSpec
-	table *yaml.Node // table_definition
+	specs    []*ColumnSpec
+	keyspace *yaml.Node // keyspace_definition
+	table    *yaml.Node // table_definition
+	extra    []*yaml.Node
 }
 
 // ColumnSpec says how a column's values are made.
@@ -154,6 +156,7 @@ func (p *Profile) top(root *yaml.Node) error {
 		case "keyspace":
 			return p.text(value, key, &p.Keyspace)
 		case "keyspace_definition":
+			p.keyspace = value
 			return p.text(value, key, &p.KeyspaceDefinition)
 		case "table":
 			return p.text(value, key, &p.TableName)
@@ -162,7 +165,7 @@ func (p *Profile) top(root *yaml.Node) error {
 			return p.text(value, key, &p.TableDefinition)
 		case "extra_definitions":
 			return p.list(value, key, func(n *yaml.Node) error {
-				p.Extra = append(p.Extra, "")
+				p.Extra, p.extra = append(p.Extra, ""), append(p.extra, n)
 				return p.text(n, "a definition", &p.Extra[len(p.Extra)-1])
 			})
 		case "columnspec":

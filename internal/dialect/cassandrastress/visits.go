@@ -16,10 +16,10 @@ type visit struct {
 	first    bool
 }
 
-// visits spreads the rows of partitions over several inserts (class SeedManager of cassandra-stress's sources). An insert
-// draws a place among the partitions that are begun and not complete, in the order in which they were begun. It goes on
-// with the partition at that place; if there is none, it begins another. Which rows an insert writes follows from its
-// number alone: the draws of all inserts before it are repeated in their order. It is safe for concurrent use.
+// visits spreads the rows of partitions over several inserts (class SeedManager of cassandra-stress's sources). An
+// insert draws a place among the partitions that are begun and not complete, in the order in which they were begun. It
+// goes on with the partition at that place; if there is none, it begins another. Which rows an insert writes follows
+// from its number alone: the draws of all inserts before it are repeated in their order. It is safe for concurrent use.
 type visits struct {
 	p       *program
 	count   *Distribution // inserts of a partition
@@ -114,8 +114,8 @@ func (v *visits) begin(seed int64) *unfinished {
 	return u
 }
 
-// line is partitions in the order in which they were added. Each can be found by its place among those that are left, and
-// be removed, in the logarithm of their number (a Fenwick tree of how many are left).
+// line is partitions in the order in which they were added. Each can be found by its place among those that are left,
+// and be removed, in the logarithm of their number (a Fenwick tree of how many are left).
 type line struct {
 	all  []*unfinished // nil: removed
 	sums []int         // sums[i] counts those of all[i+1-lowest bit of i+1 : i+1]
