@@ -5,6 +5,8 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -106,8 +108,11 @@ func newStress(s *command.Env) *cobra.Command {
 	var cmd *cobra.Command
 	cmd = texts.New(commandName, nil, func(_ *cobra.Command, args []string) error {
 		mine, theirs := split(cmd.Flags(), args)
+		if done, err := inform(s, theirs); done {
+			return err
+		}
 		for _, a := range append(mine, theirs...) {
-			if a == "--help" || a == "-h" || a == "help" {
+			if a == "--help" || a == "-h" || a == "help" || a == "-?" {
 				return cmd.Help()
 			}
 		}
@@ -183,6 +188,9 @@ func (w *own) run(s *command.Env, args []string) error {
 		return usageError(s, errors.New("-rate: a range of threads is tried in one process; give threads=, or leave --workers "+
 			"out"))
 	}
+	if w.Record.HDRLog == "" {
+		w.Record.HDRLog = o.HDRFile
+	}
 	t := &loadtest.Test{
 		Plan: p, Record: w.Record, Live: w.Live, Process: s.Process(), Quiet: w.quiet, Workers: w.Workers, Hooks: e.hooks,
 		Beyond: e.beyond(),
@@ -191,7 +199,15 @@ func (w *own) run(s *command.Env, args []string) error {
 		t.Next = e.climb()
 	}
 	t.Options.Recording.Extra = map[string]string{"dialect": commandName}
-	return t.Perform(s.Out, s.Err)
+	if o.LogFile == "" || s.PlanOnly {
+		return t.Perform(s.Out, s.Err)
+	}
+	file, err := os.Create(o.LogFile)
+	if err != nil {
+		return usageError(s, fmt.Errorf("-log file=: %w", err))
+	}
+	err = t.Perform(io.MultiWriter(s.Out, file), s.Err)
+	return errors.Join(err, file.Close())
 }
 
 // beyond returns what of the command no plan describes.
@@ -202,6 +218,9 @@ func (e *execution) beyond() []string {
 	}
 	if e.o.Truncate != "never" {
 		out = append(out, "truncate=: the table is emptied before the load")
+	}
+	if e.o.LogFile != "" || e.o.HDRFile != "" {
+		out = append(out, "-log file= and hdrfile=: redirect the output, and give --hlog")
 	}
 	if e.o.Auto {
 		out = append(out, "-rate auto: the end of the load once more threads bring nothing")

@@ -129,6 +129,38 @@ func TestNumbersAndFixed(t *testing.T) {
 	}
 }
 
+// The share of draws that don't exceed a quantile is that of the quantile.
+func TestQuantiles(t *testing.T) {
+	for _, text := range []string{"UNIFORM(1..1000)", "GAUSSIAN(1..1000)", "GAUSSIAN(1..1000,300,80)", "EXP(1..1000)",
+		"EXTREME(1..1000,2)", "QEXTREME(1..1000,2,4)"} {
+		d, err := ParseDistribution(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const draws = 20_000
+		r := gen.NewStream(9, text).At(0)
+		below := map[float64]int{}
+		for i := range draws {
+			x := d.Draw(&r, uint64(i))
+			for _, share := range printed {
+				if x <= d.Quantile(share) {
+					below[share]++
+				}
+			}
+		}
+		for _, share := range printed {
+			if got := float64(below[share]) / draws; math.Abs(got-share) > 0.015 {
+				t.Errorf("%s: %v of all draws are at most %d, want %v", text, got, d.Quantile(share), share)
+			}
+		}
+	}
+	for text, want := range map[string]int64{"FIXED(7)": 7, "SEQ(1..101)": 51, "~EXP(1..100)": 71} {
+		if d, err := ParseDistribution(text); err != nil || d.Quantile(0.5) != want {
+			t.Errorf("%s: %d, %v; want %d", text, d.Quantile(0.5), err, want)
+		}
+	}
+}
+
 func TestBadDistributions(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "no distribution", "5": "no distribution", "zipf(1..2)": `"zipf" is no distribution; use FIXED`,

@@ -71,11 +71,11 @@ func (e *execution) announce(phase string) (text string) {
 	return text + fmt.Sprintf("Running %s with %d threads %s\n", names, threads, length)
 }
 
-// connect opens a session to the first node, outside of any keyspace.
-func (e *execution) connect(ctx context.Context, nodes []string) (*target.Session, error) {
+// connect opens a session to the first node.
+func (e *execution) connect(ctx context.Context, nodes []string, keyspace string) (*target.Session, error) {
 	p := &plan.Plan{Target: plan.Target{Protocol: "cassandra", Addresses: nodes[:1], User: e.o.User,
 		Password: e.o.Password,
-		Database: "system", TLS: e.own.tls, Options: map[string]string{"consistency": "one"}}}
+		Database: keyspace, TLS: e.own.tls, Options: map[string]string{"consistency": "one"}}}
 	p.Target.TLS.Enabled = e.own.tls != (plan.TLS{})
 	return target.Connect(ctx, p)
 }
@@ -127,19 +127,23 @@ func qualified(statement, keyspace string) string {
 
 // prepare makes keyspace and table, and checks that the table has the columns of the profile.
 func (e *execution) prepare(ctx context.Context) error {
-	s, err := e.connect(ctx, e.o.addresses())
+	s, err := e.connect(ctx, e.o.addresses(), "system")
 	if err != nil {
 		return loadtest.Failure(ctx, err)
 	}
 	defer s.Close()
 	profile := e.test.Profile
-	for _, statement := range e.test.Schema {
+	for i, statement := range e.test.Schema {
 		err := do(ctx, s, qualified(statement, profile.Keyspace), nil)
 		if e, ok := errors.AsType[*protocol.Error](err); ok && e.Code == alreadyExists {
 			continue
 		}
 		if err != nil {
-			return exitcode.Usage(fmt.Errorf("%s: %w", protocol.Line(statement, ""), err))
+			err = fmt.Errorf("%s: %w", protocol.Line(statement, ""), err)
+			if at := e.test.places[i]; at != nil {
+				err = profile.fault(at, "%v", err)
+			}
+			return exitcode.Usage(err)
 		}
 	}
 	there, err := e.columns(ctx, s, profile)
@@ -158,9 +162,38 @@ func (e *execution) prepare(ctx context.Context) error {
 		}
 		return exitcode.Usage(text)
 	}
+	if err := e.queries(ctx); err != nil {
+		return err
+	}
 	if e.o.Truncate != "never" {
 		name := sqltext.Quote(profile.Keyspace) + "." + sqltext.Quote(e.test.Table.Name)
 		return do(ctx, s, "TRUNCATE "+name, nil)
+	}
+	return nil
+}
+
+// queries lets the server prepare the queries of the profile that the load sends. None is executed: their markers have
+// no values, and those without markers are left out.
+func (e *execution) queries(ctx context.Context) error {
+	var s *target.Session
+	profile := e.test.Profile
+	for i := range profile.Queries {
+		q := &profile.Queries[i]
+		if _, order, err := e.test.Table.Bind(q.CQL); err != nil || len(order) == 0 ||
+			!slices.Contains(e.test.Names, q.Name) {
+			continue
+		}
+		if s == nil {
+			var err error
+			if s, err = e.connect(ctx, e.o.addresses(), profile.Keyspace); err != nil {
+				return loadtest.Failure(ctx, err)
+			}
+			defer s.Close()
+		}
+		err := do(ctx, s, q.CQL, nil)
+		if fault, ok := errors.AsType[*protocol.Error](err); ok && fault.Class == protocol.Server {
+			return exitcode.Usage(profile.fault(q.at, "query %s: %v", q.Name, err))
+		}
 	}
 	return nil
 }
@@ -214,7 +247,7 @@ func (e *execution) columns(ctx context.Context, s *target.Session, p *Profile) 
 
 // tableOnServer asks the server for the table of a profile that doesn't define it.
 func (e *execution) tableOnServer(ctx context.Context, p *Profile) (*Table, error) {
-	s, err := e.connect(ctx, e.o.addresses())
+	s, err := e.connect(ctx, e.o.addresses(), "system")
 	if err != nil {
 		return nil, loadtest.Failure(ctx, err)
 	}

@@ -1,7 +1,11 @@
 package cassandrastress
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -20,6 +24,12 @@ const languageName = "cassandra-stress"
 //	partitions  of an insert, a distribution
 //	select      share of a partition's rows that an insert writes, a ratio
 //	batchtype   LOGGED, UNLOGGED or COUNTER
+//	row-population-ratio  share of a row's columns that an insert writes, a ratio: the others, by name, are null
+//	visits      inserts of a partition, a distribution
+//	revisit     which of the partitions that are not complete an insert goes on with, a distribution
+//	lookback    how far before the last partition that is written queries read, a distribution
+//	wrap        no: the sequence is written once
+//	contents    order of a partition's rows: sorted or shuffled
 //	clustering  how many operations of one kind a session sends after each other, a distribution
 //	hexadecimal "key": the key is of hexadecimal digits
 type Language struct{}
@@ -33,7 +43,7 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{stream: gen.NewStream(s.Seed, languageName)}
+	p := &program{stream: gen.NewStream(s.Seed, languageName), written: written{above: map[uint64]bool{}}}
 	p.draws = p.stream.Sub("operation")
 	if p.table, err = profile.Table(nil); err != nil {
 		return nil, err
@@ -47,10 +57,13 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 	for i := range p.table.Columns {
 		name := p.table.Columns[i].Name
 		p.numbers = append(p.numbers, p.stream.Sub("population", name))
-		p.contents = append(p.contents, p.stream.Sub("value", name))
+		p.values = append(p.values, p.stream.Sub("value", name))
 		p.counts = append(p.counts, p.stream.Sub("cluster", name))
 	}
 	p.clustered = p.table.Key(ClusteringKey)
+	if err := p.visiting(s.Options); err != nil {
+		return nil, err
+	}
 	for i := range s.Operations {
 		if err := p.operation(profile, &s.Operations[i]); err != nil {
 			return nil, &script.Error{Operation: i, Line: 1, Text: err.Error()}
@@ -83,12 +96,18 @@ func (p *program) options(o map[string]string) (err error) {
 	if err != nil {
 		return err
 	}
-	share := o["select"]
-	if share == "" {
-		share = "FIXED(1)/1"
+	for name, to := range map[string]**Ratio{"select": &p.share, "row-population-ratio": &p.filled} {
+		text := o[name]
+		if text == "" {
+			text = "FIXED(1)/1"
+		}
+		if *to, err = ParseRatio(text); err != nil {
+			return fmt.Errorf("option %s of scripts: %w", name, err)
+		}
 	}
-	if p.share, err = ParseRatio(share); err != nil {
-		return fmt.Errorf("option select of scripts: %w", err)
+	p.once = o["wrap"] == "no"
+	if p.contents = o["contents"]; p.contents != "" && p.contents != "sorted" && p.contents != "shuffled" {
+		return fmt.Errorf("option contents of scripts: use sorted or shuffled")
 	}
 	p.batch = strings.ToLower(o["batchtype"])
 	if p.batch == "" {
@@ -98,6 +117,34 @@ func (p *program) options(o map[string]string) (err error) {
 		return fmt.Errorf("option partitions of scripts: an insert has from 1 to a million partitions")
 	}
 	return nil
+}
+
+// visiting reads the options of which partitions operations go to.
+func (p *program) visiting(o map[string]string) error {
+	if text := o["lookback"]; text != "" {
+		d, err := ParseDistribution(text)
+		if err != nil {
+			return fmt.Errorf("option lookback of scripts: %w", err)
+		}
+		p.lookback = d
+	}
+	if o["visits"] == "" {
+		return nil
+	}
+	count, err := ParseDistribution(o["visits"])
+	if err != nil {
+		return fmt.Errorf("option visits of scripts: %w", err)
+	}
+	text := o["revisit"]
+	if text == "" {
+		text = "UNIFORM(1..1M)"
+	}
+	revisit, err := ParseDistribution(text)
+	if err != nil {
+		return fmt.Errorf("option revisit of scripts: %w", err)
+	}
+	p.visits, err = p.newVisits(count, revisit)
+	return err
 }
 
 // Done counts what operations have done. It is safe for concurrent use.
@@ -110,17 +157,23 @@ type program struct {
 	stream     gen.Stream
 	draws      gen.Stream   // of each operation
 	numbers    []gen.Stream // of each column: which of its population
-	contents   []gen.Stream // … its values
+	values     []gen.Stream // … its values
 	counts     []gen.Stream // … how many in a partition
 	population *Distribution
 	ordered    bool
 	partitions *Distribution
 	share      *Ratio
+	filled     *Ratio // of a row's columns
+	contents   string // order of rows: "", "sorted" or "shuffled"
+	visits     *visits
+	lookback   *Distribution
+	written    written
+	once       bool // the sequence isn't begun again
 	clustering *Distribution
 	batch      string
 	operations []operation
 	weights    float64
-	taken      atomic.Uint64 // numbers of an ordered population, if inserts differ in partitions
+	taken      atomic.Uint64 // numbers of inserted partitions, where they don't follow from those of operations
 	Done       []Done
 }
 
@@ -228,30 +281,69 @@ func (p *program) pick(w *row, r *gen.Rand) {
 	}
 }
 
-// rows calls f with each row of a partition. Values of a level that are equal count once.
-func (p *program) rows(w *row, level int, f func(*row)) {
+// rows calls f with each row of a partition. Values of a level that are equal count once. r shuffles them; nil: in the
+// same way each time.
+func (p *program) rows(w *row, level int, r *gen.Rand, f func(*row)) {
 	if level == len(p.clustered) {
 		f(w)
 		return
 	}
 	column, place := p.clustered[level], w.place
-	n := p.cluster(column, place)
-	var seen map[int64]bool
-	if n > 1 {
-		seen = make(map[int64]bool, n)
-	}
-	for j := range n {
-		x := p.number(column, mix(place, j))
-		if seen[x] {
-			continue
-		}
-		if seen != nil {
-			seen[x] = true
-		}
+	for _, x := range p.level(column, place, r) {
 		w.numbers[column], w.place = x, mix(place, x)
-		p.rows(w, level+1, f)
+		p.rows(w, level+1, r, f)
 	}
 	w.place = place
+}
+
+// level returns the numbers of a clustering column's values at a place, in the order of contents.
+func (p *program) level(column int, place uint64, r *gen.Rand) []int64 {
+	n := p.cluster(column, place)
+	if n == 1 {
+		return []int64{p.number(column, mix(place, 0))}
+	}
+	out := make([]int64, 0, n)
+	seen := make(map[int64]bool, n)
+	for j := range n {
+		if x := p.number(column, mix(place, j)); !seen[x] {
+			seen[x] = true
+			out = append(out, x)
+		}
+	}
+	switch p.contents {
+	case "sorted":
+		p.sort(column, out)
+	case "shuffled":
+		if r == nil {
+			own := p.counts[column].At(mix(place, -1))
+			r = &own
+		}
+		for i := len(out) - 1; i > 0; i-- {
+			j := r.Uint64n(uint64(i) + 1)
+			out[i], out[j] = out[j], out[i]
+		}
+	}
+	return out
+}
+
+// sort sorts the numbers of a column's values by the values.
+func (p *program) sort(column int, numbers []int64) {
+	type numbered struct {
+		value  gen.Value
+		number int64
+	}
+	all := make([]numbered, len(numbers))
+	for i, x := range numbers {
+		all[i].number = x
+		p.table.Columns[column].value(&all[i].value, p.values[column], x)
+	}
+	slices.SortStableFunc(all, func(a, b numbered) int {
+		return cmp.Or(cmp.Compare(a.value.I, b.value.I), cmp.Compare(a.value.F, b.value.F),
+			bytes.Compare(a.value.B, b.value.B))
+	})
+	for i := range all {
+		numbers[i] = all[i].number
+	}
 }
 
 // value sets an argument to a column's value in a row.
@@ -261,7 +353,7 @@ func (p *program) value(v *gen.Value, w *row, column int) {
 	if c.Role == Regular {
 		x = p.number(column, w.place)
 	}
-	c.value(v, p.contents[column], x)
+	c.value(v, p.values[column], x)
 }
 
 // mostRows is the greatest number of rows of a batch in Cassandra's protocol.
@@ -280,6 +372,7 @@ type session struct {
 	args       []gen.Value
 	sent       int // of args
 	partitions int64
+	writing    []uint64 // numbers of the insert's partitions, if queries look back at them
 }
 
 var _ script.Chooser = (*session)(nil)
@@ -304,6 +397,7 @@ func (s *session) Choose(uint64) int {
 
 // Begin makes the arguments of an operation.
 func (s *session) Begin(op int, index uint64) script.Step {
+	s.wrote() // if the operation before has failed, none is missing in the sequence
 	s.op, s.index, s.args = op, index, s.args[:0]
 	p := s.p
 	r := p.draws.At(index)
@@ -325,16 +419,44 @@ func (s *session) add() *gen.Value {
 	return &s.args[len(s.args)-1]
 }
 
-// seed returns the number of an operation's k-th partition of n.
-func (s *session) seed(k, n int64, r *gen.Rand) int64 {
+// turn returns the number of an insert's k-th partition among those of all inserts. It follows from the operation's
+// number if nothing else is sent and all inserts have as many partitions.
+func (s *session) turn(k int64) uint64 {
 	p := s.p
-	switch {
-	case !p.ordered:
-		return p.population.Draw(r, s.index)
-	case p.partitions.Fixed():
-		return p.population.Draw(r, s.index*uint64(p.partitions.Min)+uint64(k))
+	if p.partitions.Fixed() && p.lookback == nil && (p.visits == nil || len(p.operations) == 1) {
+		return s.index*uint64(p.partitions.Min) + uint64(k)
 	}
-	return p.population.Draw(r, p.taken.Add(1)-1)
+	return p.taken.Add(1) - 1
+}
+
+// next returns what an insert writes of its k-th partition; ok is false at the end of a sequence that is written once.
+func (s *session) next(k int64, r *gen.Rand) (v visit, ok bool) {
+	p := s.p
+	v = visit{to: math.MaxInt64, first: true}
+	switch {
+	case p.visits != nil:
+		v = p.visits.at(s.turn(k))
+	case !p.ordered:
+		v.seed = p.population.Draw(r, s.index)
+	default:
+		v.number = s.turn(k)
+		if p.once && p.beyond(s.index, k) {
+			return v, false
+		}
+		v.seed = p.population.Draw(r, v.number)
+	}
+	if v.first && p.lookback != nil {
+		s.writing = append(s.writing, v.number)
+	}
+	return v, true
+}
+
+// beyond reports whether an insert's k-th partition is behind the end of the sequence, which only its last insert
+// reaches.
+func (p *program) beyond(index uint64, k int64) bool {
+	all, per := uint64(p.population.Max-p.population.Min)+1, uint64(p.partitions.Min)
+	inserts := (all + per - 1) / per
+	return index%inserts*per+uint64(k) >= all
 }
 
 func (s *session) insert(r *gen.Rand) {
@@ -342,30 +464,106 @@ func (s *session) insert(r *gen.Rand) {
 	n := p.partitions.Draw(r, s.index)
 	share := p.share.DrawShare(r, s.index)
 	order := p.operations[s.op].order
+	shuffle := r
+	if p.visits != nil {
+		shuffle = nil // a partition's inserts go on with the same order
+	}
+	s.partitions = 0
+	var v visit
 	for k := range n {
-		p.partition(&s.row, s.seed(k, n, r))
-		p.rows(&s.row, 0, func(w *row) {
-			if share < 1 && r.Float64() >= share {
-				return
-			}
-			for _, column := range order {
-				p.value(s.add(), w, column)
+		next, ok := s.next(k, r)
+		if !ok {
+			break
+		}
+		v = next
+		s.partitions++
+		empty := p.empty(r, s.index)
+		p.partition(&s.row, v.seed)
+		at := int64(-1)
+		p.rows(&s.row, 0, shuffle, func(w *row) {
+			at++
+			if at >= v.from && at < v.to && (share >= 1 || r.Float64() < share) {
+				s.write(w, order, empty)
 			}
 		})
-		if len(s.args) == 0 && k == n-1 { // none was chosen: one must be
-			p.pick(&s.row, r)
-			for _, column := range order {
-				p.value(s.add(), &s.row, column)
-			}
+	}
+	if len(s.args) == 0 { // none was chosen: one must be
+		s.one(&v, order, r)
+	}
+}
+
+// one writes one of the rows that an insert may write.
+func (s *session) one(v *visit, order []int, r *gen.Rand) {
+	p := s.p
+	empty := p.empty(r, s.index)
+	p.partition(&s.row, v.seed)
+	if p.visits == nil {
+		p.pick(&s.row, r)
+		s.write(&s.row, order, empty)
+		return
+	}
+	at, chosen := int64(0), v.from+int64(r.Uint64n(uint64(v.to-v.from)))
+	p.rows(&s.row, 0, nil, func(w *row) {
+		if at++; at-1 == chosen {
+			s.write(w, order, empty)
+		}
+	})
+}
+
+// empty returns the columns that an insert leaves empty: the last ones by name, but none of the key.
+func (p *program) empty(r *gen.Rand, index uint64) map[int]bool {
+	if p.filled.all() || p.table.Counters() { // a counter is changed by a number
+		return nil
+	}
+	share := p.filled.DrawShare(r, index)
+	columns := p.table.Key(Regular)
+	slices.SortFunc(columns, func(a, b int) int {
+		return strings.Compare(p.table.Columns[a].Name, p.table.Columns[b].Name)
+	})
+	out := map[int]bool{}
+	for i, column := range columns {
+		if float64(i+1)/float64(len(columns)) > share {
+			out[column] = true
 		}
 	}
-	s.partitions = n
+	return out
+}
+
+// write adds the arguments of a row.
+func (s *session) write(w *row, order []int, empty map[int]bool) {
+	for _, column := range order {
+		if v := s.add(); empty[column] {
+			v.Kind = gen.Null
+		} else {
+			s.p.value(v, w, column)
+		}
+	}
+}
+
+// seed returns the number of the partition that a query goes to.
+func (s *session) seed(r *gen.Rand) int64 {
+	p := s.p
+	switch {
+	case p.lookback != nil:
+		return p.population.Draw(r, p.written.back(p.lookback.Draw(r, s.index)))
+	case !p.ordered || p.visits != nil:
+		return p.population.Draw(r, s.index)
+	}
+	return p.population.Draw(r, s.turn(0))
+}
+
+// wrote ends the insert's part in what is written.
+func (s *session) wrote() {
+	if len(s.writing) > 0 {
+		s.p.written.add(s.writing)
+		s.writing = s.writing[:0]
+	}
 }
 
 // query makes the arguments of a query: of one row of a partition, or each of any of its rows.
 func (s *session) query(r *gen.Rand) {
 	p, op := s.p, &s.p.operations[s.op]
-	p.partition(&s.row, s.seed(0, 1, r))
+	p.partition(&s.row, s.seed(r))
 	place := s.row.place
 	p.pick(&s.row, r)
 	for _, column := range op.order {
@@ -381,11 +579,11 @@ func (s *session) query(r *gen.Rand) {
 // Again begins to send.
 func (s *session) Again() script.Step {
 	s.sent = 0
-	return s.next()
+	return s.send()
 }
 
-// next sends the next rows.
-func (s *session) next() script.Step {
+// send sends the next rows.
+func (s *session) send() script.Step {
 	from, per := s.sent, len(s.p.operations[s.op].order)
 	s.sent = min(len(s.args), from+mostRows*per)
 	return script.Step{Move: script.Send, Args: s.args[from:s.sent], Last: s.sent == len(s.args)}
@@ -400,8 +598,9 @@ func (s *session) Answered(r *protocol.Reply) script.Step {
 		return script.Step{Failure: r.Failure}
 	}
 	if s.sent < len(s.args) {
-		return s.next()
+		return s.send()
 	}
+	s.wrote()
 	op, done := &s.p.operations[s.op], &s.p.Done[s.op]
 	rows, partitions := r.Rows, min(1, r.Rows)
 	if op.insert {

@@ -92,7 +92,9 @@ func TestOnCassandra(t *testing.T) {
 	s := testserver.Cassandra(t)
 	t.Run("predefined", func(t *testing.T) { predefined(t, s) })
 	t.Run("profile", func(t *testing.T) { profiled(t, s) })
+	t.Run("visits", func(t *testing.T) { visited(t, s) })
 	t.Run("collections", func(t *testing.T) { collections(t, s) })
+	t.Run("modes", func(t *testing.T) { modes(t, s) })
 	t.Run("refused", func(t *testing.T) { refusedProfiles(t, s) })
 	t.Run("killed", func(t *testing.T) { killed(t, s) })
 	t.Run("converted", func(t *testing.T) { converted(t, s) })
@@ -196,6 +198,88 @@ func profiled(t *testing.T, s *testserver.Server) {
 	}
 }
 
+// visited writes the rows of partitions by several inserts, whose rows are those of one insert in the end.
+func visited(t *testing.T, s *testserver.Server) {
+	const file = "../../../examples/cassandra-stress.yaml"
+	count := func(options ...string) int {
+		line := append([]string{"user", "profile=" + file, "ops(insert=1)", "no-warmup", "truncate=once"}, options...)
+		line = append(line, "partitions=FIXED(1)", "select-ratio=FIXED(1)/1", "-rate", "threads=4")
+		out, err := stress(t, s, line...)
+		if err != nil || !strings.HasSuffix(out, "\nEND\n") {
+			t.Fatalf("%v: %v\n%s", line, err, out)
+		}
+		n, _ := rows(t, s, "SELECT * FROM stress.readings")
+		return n
+	}
+	whole := count("-pop", "seq=1..60", "no-wrap", "-insert")
+	// With one partition at a time, all of them are complete after at most as many inserts as they have rows.
+	if n := count("n=1200", "-pop", "seq=1..60", "-insert", "visits=FIXED(20)", "revisit=FIXED(1)"); n != whole {
+		t.Errorf("%d rows, want %d", n, whole)
+	}
+	if n := count("n=60", "-pop", "seq=1..60", "-insert", "visits=FIXED(20)", "revisit=UNIFORM(1..1M)"); n < 60 ||
+		n >= whole {
+		t.Errorf("%d rows after one insert for each partition, of %d", n, whole)
+	}
+	// Of quality, level and note, the first by name is written.
+	count("n=10", "-insert", "row-population-ratio=FIXED(1)/3")
+	if _, first := rows(t, s, "SELECT level, note, quality FROM stress.readings"); first[0].Kind == gen.Null ||
+		first[1].Kind != gen.Null || first[2].Kind != gen.Null {
+		t.Errorf("a row has %v", first)
+	}
+}
+
+// modes sends statements as text, and compresses requests.
+func modes(t *testing.T, s *testserver.Server) {
+	tap := testserver.NewTap(t, s.Addr)
+	through := &testserver.Server{Addr: tap.Addr}
+	sent := func(mode string) (queries, prepared, compressed int) {
+		line := append([]string{"mixed", "n=40", "no-warmup", "-pop", "seq=1..10", "-rate", "threads=1", "-mode"},
+			strings.Fields(mode)...)
+		out, err := stress(t, through, line...)
+		expect(t, out, err, 40)
+		for _, client := range tap.Take() {
+			const head, query, execute, ownRequests = 9, 7, 10, 40 // the library's own requests aren't longer
+			for len(client) >= head {
+				n := min(head+int(binary.BigEndian.Uint32(client[5:])), len(client))
+				compressed += int(client[1] & 1)
+				switch client[4] {
+				case query:
+					if strings.Contains(string(client[head:n]), "0x") {
+						queries++
+					}
+				case execute:
+					if n-head > ownRequests {
+						prepared++
+					}
+				}
+				client = client[n:]
+			}
+		}
+		return queries, prepared, compressed
+	}
+	if q, p, c := sent("native cql3 compression=none"); q > 0 || p < 40 || c > 0 {
+		t.Errorf("%d as text, %d prepared, %d compressed", q, p, c)
+	}
+	if q, p, c := sent("native cql3 unprepared"); q != 40 || p > 0 || c > 0 {
+		t.Errorf("unprepared: %d as text, %d prepared, %d compressed", q, p, c)
+	}
+	for _, name := range []string{"lz4", "SNAPPY"} {
+		if q, p, c := sent("native cql3 compression=" + name); q > 0 || p < 40 || c < 40 {
+			t.Errorf("%s: %d as text, %d prepared, %d compressed", name, q, p, c)
+		}
+	}
+	folder := t.TempDir()
+	log, hdr := filepath.Join(folder, "log"), filepath.Join(folder, "hdr")
+	out, err := stress(t, s, "read", "n=10", "no-warmup", "-rate", "threads=1", "-log", "file="+log, "hdrfile="+hdr)
+	expect(t, out, err, 10)
+	if text, err := os.ReadFile(log); err != nil || string(text) != out {
+		t.Errorf("%v: the file has\n%s\nand not\n%s", err, text, out)
+	}
+	if text, err := os.ReadFile(hdr); err != nil || !strings.HasPrefix(string(text), "#[") {
+		t.Errorf("%v: the histograms are\n%s", err, text)
+	}
+}
+
 func refusedProfiles(t *testing.T, s *testserver.Server) {
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "p.yaml")
@@ -209,8 +293,15 @@ func refusedProfiles(t *testing.T, s *testserver.Server) {
 		"keyspace: system\ntable: nowhere\n":                               "no table system.nowhere on the server",
 		"keyspace: keyspace1\ntable: standard1\ntable_definition: 'CREATE TABLE standard1 (key blob PRIMARY KEY, x int)'\n" +
 			"columnspec: [{name: x, size: FIXED(1)}]\n": "p.yaml:4:21: table keyspace1.standard1 on the server has no column x",
+		"keyspace: keyspace1\ntable: standard1\nqueries:\n  q: {cql: 'SELECT nothing FROM standard1 WHERE key = ?'}\n":          "p.yaml:4:12: query q: ",
+		"keyspace: keyspace1\ntable: standard1\nqueries:\n  q: {cql: 'SELEC key FROM standard1 WHERE key = ?'}\n":               "p.yaml:4:12: query q: ",
+		"keyspace: x\nkeyspace_definition: CREATE KEYSPACE x\ntable: t\ntable_definition: CREATE TABLE t (a int PRIMARY KEY)\n": "p.yaml:2:22: CREATE KEYSPACE x: ",
 	} {
-		_, err := stress(t, s, "user", "profile="+write(text), "ops(insert=1)", "n=1", "-rate", "threads=1")
+		ops := "ops(insert=1)"
+		if strings.Contains(text, "  q: ") {
+			ops = "ops(q=1)"
+		}
+		_, err := stress(t, s, "user", "profile="+write(text), ops, "n=1", "-rate", "threads=1")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
@@ -252,7 +343,11 @@ func converted(t *testing.T, s *testserver.Server) {
 	const file = "../../../examples/cassandra-stress.yaml"
 	for _, line := range []string{"write n=100 no-warmup cl=ONE", "mixed ratio(write=1,read=3) n=100 no-warmup -pop seq=1..50",
 		"counter_write n=60 no-warmup",
-		"user profile=" + file + " ops(insert=1,latest=2,by_time=1) n=100 no-warmup truncate=never"} {
+		"user profile=" + file + " ops(insert=1,latest=2,by_time=1) n=100 no-warmup truncate=never",
+		"user profile=" + file + " ops(insert=1) n=120 no-warmup -pop seq=1..500 contents=SHUFFLED -insert " +
+			"visits=UNIFORM(1..4) revisit=UNIFORM(1..9) row-population-ratio=UNIFORM(1..3)/3",
+		"user profile=" + file + " ops(insert=1,latest=1) n=100 no-warmup -pop seq=1..90 read-lookback=UNIFORM(1..9)",
+		"write -pop seq=11..90 no-wrap -insert row-population-ratio=FIXED(2)/5"} {
 		line += " -rate threads=1 -node " + tap.Addr + " --seed 5 --no-record --quiet --awake off"
 		run := func(planOnly bool) (string, error) {
 			var stdout, stderr bytes.Buffer

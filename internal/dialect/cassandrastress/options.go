@@ -4,8 +4,10 @@
 package cassandrastress
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,31 +28,44 @@ type Options struct {
 	Ops         []Share       // user: ops(…); mixed: ratio(…)
 	Clustering  *Distribution // how many operations of one kind follow each other
 
-	Nodes     []string
-	Port      int
-	User      string
-	Password  string
-	Threads   int     // of threads=; 0: from MinThreads to MaxThreads
-	MinThread int     // threads>=
-	MaxThread int     // threads<=
-	Auto      bool    // stop once more threads bring nothing
-	Rate      float64 // partitions a second; 0: as fast as the threads can
-	Fixed     bool    // times count from when they were due
+	Nodes    []string
+	Port     int
+	User     string
+	Password string
+	// Compression of requests and answers: "" or one of compressions.
+	Compression string
+	Unprepared  bool    // statements of the predefined tables are sent as text
+	Threads     int     // of threads=; 0: from MinThreads to MaxThreads
+	MinThread   int     // threads>=
+	MaxThread   int     // threads<=
+	Auto        bool    // stop once more threads bring nothing
+	Rate        float64 // partitions a second; 0: as fast as the threads can
+	Fixed       bool    // times count from when they were due
 
 	Population string // "seq=1..N" or "dist=…"
+	NoWrap     bool   // end once the sequence is written
+	Lookback   string // how far before the last partition that is written reads go
+	Contents   string // order of a partition's rows: "", "sorted" or "shuffled"
 	Columns    int
 	ColumnSize string
 	Names      []string
 	Partitions string
 	Select     string
+	Filled     string // share of the columns that have values
+	Visits     string // inserts of a partition
+	Revisit    string // which of the partitions that are not complete an insert goes on with
 	BatchType  string
 	Keyspace   string
 	Factor     int
 	Strategy   string
 	Compaction string
 
+	limit int64 // partitions of a sequence that isn't begun again; 0: there is none
+
 	Interval     time.Duration // between lines
 	NoSummary    bool
+	LogFile      string // also gets what is printed
+	HDRFile      string // gets a HdrHistogram log
 	Tries        int
 	IgnoreErrors bool
 }
@@ -273,6 +288,9 @@ func (o *Options) ofPort(key, value string) (err error) {
 	return nil
 }
 
+// compressions are how requests and answers can be compressed.
+var compressions = []string{"none", "lz4", "snappy"}
+
 func (o *Options) ofMode(key, value string) error {
 	switch key {
 	case "native", "cql3", "prepared", "connectionsperhost", "maxpending", "protocolversion":
@@ -280,8 +298,14 @@ func (o *Options) ofMode(key, value string) error {
 		o.User = value
 	case "password":
 		o.Password = value
-	case "thrift", "simplenative", "unprepared", "compression", "auth-provider":
-		return errors.New("it isn't supported; requests are prepared and sent by the native protocol")
+	case "compression":
+		if o.Compression = strings.ToLower(value); !slices.Contains(compressions, o.Compression) {
+			return errors.New("use none, lz4 or snappy")
+		}
+	case "unprepared":
+		o.Unprepared = true
+	case "thrift", "simplenative", "auth-provider":
+		return errors.New("it isn't supported; requests are sent by the native protocol")
 	default:
 		return errUnknown
 	}
@@ -300,8 +324,16 @@ func (o *Options) ofPopulation(key, value string) error {
 			return err
 		}
 		o.Population = "dist=" + value
-	case "no-wrap", "read-lookback", "contents":
-		return errors.New("it isn't supported")
+	case "no-wrap":
+		o.NoWrap = true
+	case "read-lookback":
+		_, err := ParseDistribution(value)
+		o.Lookback = value
+		return err
+	case "contents":
+		if o.Contents = strings.ToLower(value); o.Contents != "sorted" && o.Contents != "shuffled" {
+			return errors.New("use sorted or shuffled")
+		}
 	default:
 		return errUnknown
 	}
@@ -348,8 +380,19 @@ func (o *Options) ofInsert(key, value string) (err error) {
 		if o.BatchType = strings.ToUpper(value); !slices.Contains(batchTypes, o.BatchType) {
 			return errors.New("use logged, unlogged or counter")
 		}
-	case "visits", "revisit", "row-population-ratio":
-		return errors.New("it isn't supported: each insert writes its whole share of the rows at once")
+	case "row-population-ratio":
+		_, err = ParseRatio(value)
+		o.Filled = value
+	case "visits":
+		o.Visits = value
+		if d, err := ParseDistribution(value); err != nil || d.Min < 1 {
+			return cmp.Or(err, errors.New("a partition has at least one insert"))
+		}
+	case "revisit":
+		o.Revisit = value
+		if d, err := ParseDistribution(value); err != nil || d.Max-d.Min >= math.MaxInt32 {
+			return cmp.Or(err, errors.New("at most 2147483647 partitions are written at a time"))
+		}
 	default:
 		return errUnknown
 	}
@@ -426,10 +469,15 @@ func (o *Options) ofLog(key, value string) error {
 	case "level", "no-settings", "no-progress":
 	case "no-summary":
 		o.NoSummary = true
-	case "file":
-		return errors.New("it isn't supported; redirect the output, or use --bundle")
-	case "hdrfile":
-		return errors.New("use --hlog FILE")
+	case "file", "hdrfile":
+		if value == "" {
+			return errors.New("give the name of a file")
+		}
+		if key == "file" {
+			o.LogFile = value
+		} else {
+			o.HDRFile = value
+		}
 	default:
 		return errUnknown
 	}
@@ -455,6 +503,9 @@ func (o *Options) ofErrors(key, value string) error {
 
 // complete sets what follows from other options, and checks what they say about each other.
 func (o *Options) complete() error {
+	if err := o.sequence(); err != nil {
+		return err
+	}
 	switch {
 	case o.Count > 0 && o.Duration > 0:
 		return errors.New("n= and duration= exclude each other")
@@ -495,6 +546,38 @@ func (o *Options) complete() error {
 		o.Ops = []Share{{"read", 1}, {"write", 1}}
 	}
 	o.populate()
+	return nil
+}
+
+// sequence checks what -pop says, and ends the load at the end of a sequence that isn't begun again.
+func (o *Options) sequence() error {
+	bounds, ordered := strings.CutPrefix(o.Population, "seq=")
+	switch {
+	case !o.NoWrap && o.Lookback == "":
+		return nil
+	case !ordered:
+		return errors.New("-pop: no-wrap and read-lookback= need seq=")
+	}
+	d, err := ParseDistribution("SEQ(" + bounds + ")")
+	if err != nil {
+		return err
+	}
+	if o.Lookback != "" {
+		if o.NoWrap {
+			return errors.New("-pop: no-wrap excludes read-lookback=: reads don't count; give n= or duration=")
+		}
+		back, err := ParseDistribution(o.Lookback)
+		if err != nil || back.Max > d.Max-d.Min+1 {
+			return cmp.Or(err, errors.New("-pop: read-lookback= goes back behind the start of seq="))
+		}
+		return nil
+	}
+	if visits, err := ParseDistribution(o.Visits); err == nil && visits.Max > 1 {
+		return errors.New("-pop: no-wrap excludes -insert visits= above 1; give n= or duration=")
+	}
+	if o.limit = d.Max - d.Min + 1; o.Count == 0 && o.Duration == 0 || o.Count > o.limit {
+		o.Count = o.limit
+	}
 	return nil
 }
 

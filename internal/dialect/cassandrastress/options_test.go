@@ -23,6 +23,22 @@ func TestOptions(t *testing.T) {
 		"mixed ratio(write=1, read=3) n=100 -rate threads=2 fixed=50/s": func(o *Options, p *plan.Plan) bool {
 			return o.Fixed && len(p.Operations) == 2 && p.Operations[0].Name == "READ" && p.Operations[0].Weight == 3
 		},
+		"write -pop seq=11..1010 no-wrap -rate threads=2": func(o *Options, p *plan.Plan) bool {
+			return len(p.Load) == 1 && p.Load[0].Operations == 1000 && p.Scripts.Options["wrap"] == "no"
+		},
+		"write n=50 -pop seq=1..99 no-wrap contents=SORTED -insert partitions=FIXED(4) visits=FIXED(1) -rate threads=2": func(
+			o *Options, p *plan.Plan) bool {
+			return p.Load[0].Operations == 13 && p.Scripts.Options["contents"] == "sorted" &&
+				p.Scripts.Options["visits"] == "FIXED(1)"
+		},
+		"mixed duration=1m -pop seq=1..2000 no-wrap -rate threads=2 fixed=10/s": func(o *Options, p *plan.Plan) bool {
+			return p.Load[0].Operations == 2000 && p.Load[0].Duration == time.Minute
+		},
+		"mixed n=9 -pop seq=1..9 read-lookback=UNIFORM(1..5) -insert row-population-ratio=FIXED(1)/2 revisit=FIXED(3)": func(
+			o *Options, p *plan.Plan) bool {
+			return p.Scripts.Options["lookback"] == "UNIFORM(1..5)" && p.Scripts.Options["revisit"] == "FIXED(3)" &&
+				p.Scripts.Options["row-population-ratio"] == "FIXED(1)/2"
+		},
 		"read n=9 no-warmup": func(o *Options, p *plan.Plan) bool {
 			return o.Auto && p.Load[0].Name == "4 threads" && p.Load[2].Sessions == 16 && p.Load[3].Sessions == 24 &&
 				p.Settings.Sessions == 1000
@@ -54,28 +70,36 @@ func TestOptions(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                                        "name a command: write, read",
-		"legacy":                                  `command "legacy" isn't supported`,
-		"write":                                   "give n= or duration=",
-		"write n=0":                               "n=0: give a number above 0",
-		"write n=x":                               `n=x: "x" is no whole number`,
-		"write n=1 duration=1m":                   "exclude each other",
-		"write duration=1d":                       "duration=1d: give seconds",
-		"write err<0.02":                          "err<0.02: runs until the rate is certain aren't supported",
-		"write n=1 -graph file=x":                 "-graph isn't supported: brunt draws",
-		"write n=1 -speed fast":                   "unknown option -speed",
-		"write n=1 -rate threads=0":               "-rate threads=0: give a number of threads",
-		"write n=1 -rate threads=1 fixed=5":       "-rate fixed=5: give operations a second",
-		"write n=1 -rate fixed=5/s":               "need threads=",
-		"write n=1 -rate threads>=9 threads<=4":   "above threads<=",
-		"write n=1 -mode thrift":                  "-mode thrift: it isn't supported",
-		"write n=1 -pop dist=zipf(1..2)":          "-pop dist=zipf(1..2): ",
-		"write n=1 -col names=a slice":            "-col slice: it isn't supported",
-		"write n=1 -insert visits=FIXED(2)":       "-insert visits=FIXED(2): it isn't supported",
-		"user n=1 ops(insert=1)":                  "user needs profile=FILE",
-		"mixed ratio(write=0) n=1":                "ratio(write=0)",
-		"write profile=x n=1":                     "profile= is for the command user",
-		"mixed ratio(scan=1) n=1 -rate threads=1": `ratio: "scan" isn't supported`,
+		"":                                         "name a command: write, read",
+		"legacy":                                   `command "legacy" isn't supported`,
+		"write":                                    "give n= or duration=",
+		"write n=0":                                "n=0: give a number above 0",
+		"write n=x":                                `n=x: "x" is no whole number`,
+		"write n=1 duration=1m":                    "exclude each other",
+		"write duration=1d":                        "duration=1d: give seconds",
+		"write err<0.02":                           "err<0.02: runs until the rate is certain aren't supported",
+		"write n=1 -graph file=x":                  "-graph isn't supported: brunt draws",
+		"write n=1 -speed fast":                    "unknown option -speed",
+		"write n=1 -rate threads=0":                "-rate threads=0: give a number of threads",
+		"write n=1 -rate threads=1 fixed=5":        "-rate fixed=5: give operations a second",
+		"write n=1 -rate fixed=5/s":                "need threads=",
+		"write n=1 -rate threads>=9 threads<=4":    "above threads<=",
+		"write n=1 -mode thrift":                   "-mode thrift: it isn't supported",
+		"write n=1 -pop dist=zipf(1..2)":           "-pop dist=zipf(1..2): ",
+		"write n=1 -col names=a slice":             "-col slice: it isn't supported",
+		"write n=1 -insert visits=FIXED(0)":        "visits=FIXED(0): a partition has at least one insert",
+		"write n=1 -insert revisit=UNIFORM(1..9B)": "revisit=UNIFORM(1..9B): at most 2147483647 partitions",
+		"write n=1 -pop dist=FIXED(1) no-wrap":     "no-wrap and read-lookback= need seq=",
+		"write n=1 -pop seq=1..9 no-wrap -insert visits=FIXED(2)":          "no-wrap excludes -insert visits=",
+		"write n=1 -pop seq=1..9 no-wrap -insert partitions=UNIFORM(1..2)": "no-wrap needs inserts of as many",
+		"mixed n=1 -pop seq=1..9 no-wrap -insert partitions=FIXED(2)":      "no-wrap needs inserts of as many",
+		"mixed n=1 -pop seq=1..9 no-wrap read-lookback=FIXED(1)":           "no-wrap excludes read-lookback=",
+		"mixed n=1 -pop seq=1..9 read-lookback=UNIFORM(1..10)":             "goes back behind the start",
+		"write n=1 -pop contents=random":                                   "contents=random: use sorted or shuffled",
+		"user n=1 ops(insert=1)":                                           "user needs profile=FILE",
+		"mixed ratio(write=0) n=1":                                         "ratio(write=0)",
+		"write profile=x n=1":                                              "profile= is for the command user",
+		"mixed ratio(scan=1) n=1 -rate threads=1":                          `ratio: "scan" isn't supported`,
 	} {
 		o, err := Parse(strings.Fields(line))
 		if err == nil {

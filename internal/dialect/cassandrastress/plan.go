@@ -1,6 +1,7 @@
 package cassandrastress
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -19,8 +20,9 @@ import (
 type Test struct {
 	Plan    *plan.Plan
 	Table   *Table
-	Schema  []string // statements that make keyspace and table
-	Names   []string // of the operations, as cassandra-stress prints them
+	Schema  []string     // statements that make keyspace and table
+	places  []*yaml.Node // where the profile has them
+	Names   []string     // of the operations, as cassandra-stress prints them
 	Profile *Profile
 }
 
@@ -51,6 +53,12 @@ func (o *Options) Compile(profile *Profile, definition *Table) (*Test, error) {
 		Operations: operations, Scripts: plan.Scripts{Language: languageName, Options: scripts}}
 	p.Target = plan.Target{Protocol: "cassandra", User: o.User, Password: o.Password, Database: profile.Keyspace,
 		Options: map[string]string{"consistency": o.Consistency}}
+	if o.Compression != "" {
+		p.Target.Options["compression"] = o.Compression
+	}
+	if o.Unprepared && o.Command != "user" { // statements of profiles are always prepared
+		p.Target.Options["statements"] = "text"
+	}
 	for _, n := range o.Nodes {
 		if _, _, err := net.SplitHostPort(n); err != nil {
 			n = net.JoinHostPort(n, strconv.Itoa(o.Port))
@@ -60,6 +68,9 @@ func (o *Options) Compile(profile *Profile, definition *Table) (*Test, error) {
 	p.Settings = plan.Settings{Sessions: max(o.Threads, o.MaxThread), Interval: o.Interval, Retries: -1}
 	if o.Tries > 1 {
 		p.Settings.Retries, p.Settings.RetryErrors = o.Tries-1, true
+	}
+	if err := o.writesOnce(operations, scripts); err != nil {
+		return nil, err
 	}
 	p.Load = o.phases(o.perOperation(operations, scripts))
 	t.Plan = p
@@ -108,12 +119,12 @@ func (o *Options) predefined() *Profile {
 // schema collects the statements that make keyspace and table. They name the keyspace, since nothing exists before.
 func (t *Test) schema(p *Profile) {
 	if s := strings.TrimSpace(p.KeyspaceDefinition); s != "" {
-		t.Schema = append(t.Schema, s)
+		t.Schema, t.places = append(t.Schema, s), append(t.places, p.keyspace)
 	}
 	if s := strings.TrimSpace(p.TableDefinition); s != "" {
-		t.Schema = append(t.Schema, s)
+		t.Schema, t.places = append(t.Schema, s), append(t.places, p.table)
 	}
-	t.Schema = append(t.Schema, p.Extra...)
+	t.Schema, t.places = append(t.Schema, p.Extra...), append(t.places, p.extra...)
 }
 
 // operations returns the operations of the plan.
@@ -173,10 +184,21 @@ func (o *Options) scripts(t *Test) (map[string]string, error) {
 		}
 	}
 	set("partitions", o.Partitions, in.Partitions, "")
-	if in.Select != nil {
-		set("select", o.Select, in.Select.Distribution, "/"+strconv.FormatFloat(in.Select.Divisor, 'g', -1, 64))
-	} else {
-		set("select", o.Select, nil, "")
+	ratio := func(name, given string, r *Ratio) {
+		if r != nil {
+			set(name, given, r.Distribution, "/"+strconv.FormatFloat(r.Divisor, 'g', -1, 64))
+		} else {
+			set(name, given, nil, "")
+		}
+	}
+	ratio("select", o.Select, in.Select)
+	ratio("row-population-ratio", o.Filled, in.Filled)
+	set("visits", o.Visits, nil, "")
+	set("revisit", o.Revisit, nil, "")
+	set("lookback", o.Lookback, nil, "")
+	set("contents", o.Contents, nil, "")
+	if o.NoWrap {
+		out["wrap"] = "no"
 	}
 	if out["batchtype"] = o.BatchType; o.BatchType == "" {
 		out["batchtype"] = in.BatchType
@@ -280,13 +302,29 @@ func (o *Options) perOperation(operations []plan.Operation, scripts map[string]s
 	return sum / weights
 }
 
+// writesOnce checks that the number of operations follows from a sequence that isn't begun again.
+func (o *Options) writesOnce(operations []plan.Operation, scripts map[string]string) error {
+	if !o.NoWrap || scripts["partitions"] == "" {
+		return nil
+	}
+	d, err := ParseDistribution(scripts["partitions"])
+	if err == nil && (!d.Fixed() || d.Min > 1 && len(operations) > 1) {
+		err = errors.New("-pop: no-wrap needs inserts of as many partitions each, and of one beside queries; give n= or " +
+			"duration= instead")
+	}
+	return err
+}
+
 // mostWarmUp is the greatest number of operations of a warm-up.
 const mostWarmUp = 50_000
 
 // phases returns the load. With a range of threads, it has a phase for each number of them.
 func (o *Options) phases(per float64) (out []plan.Phase) {
 	count := uint64(math.Ceil(float64(o.Count) / per))
-	if !o.NoWarmUp {
+	if o.NoWrap && count == 0 {
+		count = uint64(math.Ceil(float64(o.limit) / per))
+	}
+	if !o.NoWarmUp && !o.NoWrap {
 		n := uint64(mostWarmUp)
 		if o.Count > 0 {
 			n = min(n, count/4)

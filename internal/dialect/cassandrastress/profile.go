@@ -23,8 +23,10 @@ type Profile struct {
 	Queries            []Query
 	TokenRangeQueries  []string // their names; they can't be run
 
-	specs []*ColumnSpec
-	table *yaml.Node // table_definition
+	specs    []*ColumnSpec
+	keyspace *yaml.Node // keyspace_definition
+	table    *yaml.Node // table_definition
+	extra    []*yaml.Node
 }
 
 // ColumnSpec says how a column's values are made.
@@ -40,6 +42,7 @@ type ColumnSpec struct {
 type InsertSpec struct {
 	Partitions *Distribution
 	Select     *Ratio // share of each partition's rows
+	Filled     *Ratio // share of each row's columns
 	BatchType  string // LOGGED, UNLOGGED or COUNTER
 }
 
@@ -153,6 +156,7 @@ func (p *Profile) top(root *yaml.Node) error {
 		case "keyspace":
 			return p.text(value, key, &p.Keyspace)
 		case "keyspace_definition":
+			p.keyspace = value
 			return p.text(value, key, &p.KeyspaceDefinition)
 		case "table":
 			return p.text(value, key, &p.TableName)
@@ -161,7 +165,7 @@ func (p *Profile) top(root *yaml.Node) error {
 			return p.text(value, key, &p.TableDefinition)
 		case "extra_definitions":
 			return p.list(value, key, func(n *yaml.Node) error {
-				p.Extra = append(p.Extra, "")
+				p.Extra, p.extra = append(p.Extra, ""), append(p.extra, n)
 				return p.text(n, "a definition", &p.Extra[len(p.Extra)-1])
 			})
 		case "columnspec":
@@ -253,18 +257,16 @@ func (p *Profile) insert(n *yaml.Node) error {
 		switch strings.ToLower(key) {
 		case "partitions":
 			return p.distribution(value, &p.Insert.Partitions)
-		case "select", "row-population":
+		case "select", "row-population", "row-population-ratio":
 			r, err := ParseRatio(text)
 			if err != nil {
 				return p.fault(value, "%v", err)
 			}
-			if key == "row-population" {
-				if !r.all() {
-					return p.fault(value, "row-population below 1 isn't supported: rows have values in all columns")
-				}
-				return nil
+			to := &p.Insert.Filled
+			if strings.EqualFold(key, "select") {
+				to = &p.Insert.Select
 			}
-			p.Insert.Select = r
+			*to = r
 			return nil
 		case "batchtype":
 			if p.Insert.BatchType = strings.ToUpper(text); !slices.Contains(batchTypes, p.Insert.BatchType) {
@@ -272,7 +274,7 @@ func (p *Profile) insert(n *yaml.Node) error {
 			}
 			return nil
 		}
-		return p.fault(at, "%q is nothing that insert has: partitions, select, row-population and batchtype", key)
+		return p.fault(at, "%q is nothing that insert has: partitions, select, row-population-ratio and batchtype", key)
 	})
 }
 

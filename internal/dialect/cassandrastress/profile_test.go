@@ -30,7 +30,7 @@ func TestFaultsInProfiles(t *testing.T) {
 		plain + "insert: {select: FIXED(1)}":                                       "p:4:18: \"FIXED(1)\" is no ratio",
 		plain + "insert: {batchtype: fast}":                                        `p:4:21: batchtype "fast"`,
 		plain + "insert: {visits: FIXED(1)}":                                       `p:4:10: "visits" is nothing that insert has`,
-		plain + "insert: {row-population: FIXED(1)/2}":                             "p:4:26: row-population below 1",
+		plain + "insert: {row-population-ratio: FIXED(1)}":                         "p:4:32: \"FIXED(1)\" is no ratio",
 		plain + "queries:\n  q: {fields: samerow}":                                 "p:5:3: query q has no cql",
 		plain + "queries:\n  q: {cql: x, fields: any}":                             `p:5:23: fields "any"`,
 		plain + "queries:\n  insert: {cql: x}":                                     "p:5:3: a query can't be called insert",

@@ -24,6 +24,7 @@ type conn struct {
 	kv.Requests
 	statements []string
 	own        []*statement // requests in CQL; nil: a request on records
+	text       bool         // statements in CQL are sent with their values as text
 	secret     string
 	received   socket.Meter
 }

@@ -13,6 +13,8 @@
 //
 //	consistency         of reads and writes: any, one, two, three, quorum (default), all,
 //	                    local_quorum, each_quorum, local_one
+//	compression         of requests and answers: none (default), lz4, snappy
+//	statements          in CQL are prepared (default) or sent with their values as text
 //	replication_factor  of the keyspace when Prepare creates it; 1 by default
 package cassandra
 
@@ -32,6 +34,8 @@ import (
 	"brunt/internal/protocol/socket"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
+	"github.com/apache/cassandra-gocql-driver/v2/lz4"
+	"github.com/apache/cassandra-gocql-driver/v2/snappy"
 )
 
 // Driver is the protocol "cassandra". It is immutable and safe for concurrent use.
@@ -103,6 +107,8 @@ func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig,
 	read := protocol.OptionsOf("cassandra", t)
 	level := read.Choice("consistency", "quorum", "any", "one", "two", "three", "all", "local_quorum", "each_quorum",
 		"local_one")
+	compression := read.Choice("compression", "none", "lz4", "snappy")
+	read.Choice("statements", "prepared", "text")
 	replicas = read.Int("replication_factor", 1, 1, 100)
 	if refused := read.Done(); refused != nil {
 		return nil, 0, refused
@@ -124,6 +130,12 @@ func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig,
 	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1, Interval: time.Second}
 	c.Events.DisableNodeStatusEvents, c.Events.DisableTopologyEvents, c.Events.DisableSchemaEvents = true, true, true
 	c.WriteCoalesceWaitTime = 0
+	switch compression {
+	case "lz4":
+		c.Compressor = &lz4.LZ4Compressor{}
+	case "snappy":
+		c.Compressor = &snappy.SnappyCompressor{}
+	}
 	c.Dialer = dialer{t.ConnectTime(), received, t}
 	if secure != nil {
 		c.SslOpts = &gocql.SslOptions{Config: secure, EnableHostVerification: !secure.InsecureSkipVerify}
@@ -189,6 +201,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 		return nil, refused
 	}
 	c.Requests, c.statements, c.own = prepared.Requests, prepared.statements, prepared.own
+	c.text = t.Options["statements"] == "text"
 	return c, nil
 }
 

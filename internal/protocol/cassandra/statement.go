@@ -96,6 +96,37 @@ func (s *statement) bind(args []gen.Value) func(*gocql.QueryInfo) ([]any, error)
 	}
 }
 
+// asText begins statements that the library must not prepare: it looks at their first word.
+const asText = "/**/"
+
+// written returns a statement with the values of a row in place of its markers.
+func (s *statement) written(args []gen.Value) string {
+	var b strings.Builder
+	n := 0
+	for _, t := range sqltext.Split(s.cql) {
+		if t.Text != "?" {
+			b.WriteString(t.Text)
+			continue
+		}
+		b.WriteString(literal(&args[s.order[n]]))
+		n++
+	}
+	return b.String()
+}
+
+// literal writes a value in CQL.
+func literal(v *gen.Value) string {
+	switch v.Kind {
+	case gen.Null:
+		return "null"
+	case gen.Bytes:
+		return fmt.Sprintf("0x%x", v.B)
+	case gen.Bool, gen.Int, gen.Uint, gen.Float, gen.Decimal, gen.Number, gen.UUID:
+		return string(v.AppendText(nil))
+	}
+	return "'" + strings.ReplaceAll(string(v.AppendText(nil)), "'", "''") + "'"
+}
+
 // argument converts a value to what the library marshals to a type.
 func argument(v *gen.Value, to gocql.Type) any {
 	switch {
@@ -193,12 +224,20 @@ func (c *conn) execute(ctx context.Context, s *statement, req *protocol.Request,
 	if s.batch && len(args) > s.params {
 		b := c.session.Batch(s.kind)
 		for ; len(args) > 0; args = args[s.params:] {
-			b.Bind(s.cql, s.bind(args[:s.params]))
+			if c.text {
+				b.Query(s.written(args[:s.params]))
+			} else {
+				b.Bind(s.cql, s.bind(args[:s.params]))
+			}
 			reply.Affected++
 		}
 		return b.ExecContext(ctx)
 	}
-	it := c.session.Bind(s.cql, s.bind(args)).PageSize(0).IterContext(ctx)
+	query := c.session.Bind(s.cql, s.bind(args))
+	if c.text {
+		query = c.session.Query(asText + s.written(args))
+	}
+	it := query.PageSize(0).IterContext(ctx)
 	rows, columns := int64(it.NumRows()), it.Columns()
 	for first := true; len(columns) > 0 && (first && len(req.Capture) > 0 || reply.Each != nil); first = false {
 		row, scan := columnsOf(columns)
