@@ -236,13 +236,15 @@ const tables = `select c.relname, c.relkind, c.relpersistence, coalesce(c.relopt
 const rows = `select md5(string_agg(a::text, ',' order by aid)), count(*), min(length(filler)) from pgbench_accounts a
 	union all select md5(string_agg(a::text, ',' order by tid)), count(*), null from pgbench_tellers a
 	union all select md5(string_agg(a::text, ',' order by bid)), count(*), null from pgbench_branches a
-	union all select 'history', count(*), null from pgbench_history`
+	union all select 'history', count(*), null from pgbench_history
+	union all (select tableoid::regclass::text, count(*), null from pgbench_accounts group by 1 order by 1)`
 
 // initializations are command lines with -i.
 var initializations = []string{"-i -s 1", "-i -s 2 -I dtg", "-i -q -s 1 -F 70 --foreign-keys --unlogged-tables",
 	"-i --init-steps=dtpvg --scale=1 --unlogged-tables --fillfactor=98 --foreign-keys --quiet --partitions=2 " +
 		"--partition-method=hash",
-	"-i --init-steps=dtpvGvv --no-vacuum --foreign-keys --unlogged-tables --partitions=3"}
+	"-i --init-steps=dtpvGvv --no-vacuum --foreign-keys --unlogged-tables --partitions=3",
+	"-i -s 1 --partitions=7 --partition-method=hash -I dtg", "-i -s 2 -q -I g --partitions=2", "-i -s 1 -I dtpfg --partitions=3"}
 
 // TestInitialization compares the tables, their rows and the messages with those of each version.
 func TestInitialization(t *testing.T) {
@@ -266,6 +268,23 @@ func TestInitialization(t *testing.T) {
 			if now := s.Psql(t, rows); now != content {
 				t.Errorf("pgbench %d %s: the rows are\n%s\nwant\n%s", version, line, now, content)
 			}
+		}
+	}
+}
+
+// TestPartitionsAreFrozen checks that the rows of partitions need no vacuum: that all pages are visible to everybody.
+func TestPartitionsAreFrozen(t *testing.T) {
+	s := environment(t)
+	for _, line := range []string{"--partitions=3", "--partitions=3 --partition-method=hash"} {
+		if a := ours(newest, append(strings.Fields(line), "-i", "-q", "-s", "2", "-I", "dtg")...); a.code != 0 {
+			t.Fatalf("%s: %+v", line, a)
+		}
+		s.Psql(t, "analyze pgbench_accounts, pgbench_tellers")
+		const pages = `select relname, relpages > 0, relpages - relallvisible
+			from pg_class where relkind = 'r' and relname ~ 'pgbench_(accounts|tellers)' order by 1`
+		want := "pgbench_accounts_1|t|0\npgbench_accounts_2|t|0\npgbench_accounts_3|t|0\npgbench_tellers|t|0"
+		if got := s.Psql(t, pages); got != want {
+			t.Errorf("%s: pages that not everybody sees:\n%s\nwant\n%s", line, got, want)
 		}
 	}
 }
