@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/password"
 	"brunt/internal/base/secret"
 	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
@@ -133,13 +134,22 @@ func run(s *command.Env, o *Options, workers *command.WorkerFlags) error {
 // what it has learned.
 func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Plan, error) {
 	ctx := context.Background()
+	for _, line := range o.warnings {
+		fmt.Fprintf(s.Err, "WARNING: %s\n", line)
+	}
 	db, err := connect(ctx, p)
-	purpose := "setup"
-	if o.Initialize {
-		purpose = "initialization"
+	if lacksPassword(p, err) {
+		if p.Target.Password, err = password.Prompt(s.In, s.Err); err != nil {
+			return nil, fault("%s", err)
+		}
+		db, err = connect(ctx, p)
 	}
 	if err != nil {
-		f := fault("%s", unconnected(p, err)).detail("error", "could not create connection for %s", purpose)
+		text := unconnected(p, err)
+		if o.passfile != "" && strings.Contains(text, "password authentication failed") {
+			text += fmt.Sprintf("\npassword retrieved from file \"%s\"", o.passfile)
+		}
+		f := o.unready(text)
 		if !e.replacing {
 			return nil, exitcode.With(exitcode.Unreachable, told(s, f))
 		}
@@ -168,6 +178,21 @@ func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Pla
 	return p, nil
 }
 
+// unready returns an error of the connection that precedes a load or makes up an initialization.
+func (o *Options) unready(text string) *Fault {
+	purpose := "setup"
+	if o.Initialize {
+		purpose = "initialization"
+	}
+	return fault("%s", text).detail("error", "could not create connection for %s", purpose)
+}
+
+// lacksPassword reports whether the server has refused a connection for want of a password.
+func lacksPassword(p *plan.Plan, err error) bool {
+	e, ok := errors.AsType[*protocol.Error](err)
+	return ok && e.Code == "28P01" && p.Target.Password == ""
+}
+
 // unconnected returns a failure to connect as PostgreSQL's libraries print it.
 func unconnected(p *plan.Plan, err error) string {
 	address := p.Target.Addresses[0]
@@ -182,6 +207,9 @@ func unconnected(p *plan.Plan, err error) string {
 		running = "\n\tIs the server running locally and accepting connections on that socket?"
 	}
 	reason := err.Error()
+	if lacksPassword(p, err) {
+		return text + "fe_sendauth: no password supplied"
+	}
 	if e, ok := errors.AsType[*protocol.Error](err); ok {
 		// The server has answered if the text says as whom it was asked.
 		if _, said, answered := strings.Cut(e.Text, fmt.Sprintf(" as %q: ", p.Target.User)); answered {
