@@ -349,6 +349,47 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+// TestSkippedInLogs compares when a client notices that transactions are late: when its own has ended. So the lines of
+// those that it skips follow at once, however long it was busy.
+func TestSkippedInLogs(t *testing.T) {
+	environment(t)
+	file := filepath.Join(t.TempDir(), "busy.sql")
+	if err := os.WriteFile(file, []byte("\\sleep 400 ms\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	theirs, mine := logged(t, newest, "-n", "-T", "2", "-R", "200", "-L", "30", "-f", file)
+	for _, prefix := range []string{theirs, mine} {
+		files, _ := filepath.Glob(prefix + ".*")
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first, micros int64 // when the first of a row was skipped
+		rows, before := 0, ""
+		for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+			fields := strings.Fields(line)
+			if len(fields) != 7 || fields[1] != fmt.Sprint(i+1) {
+				t.Fatalf("%s, line %d: %q", prefix, i, line)
+			}
+			fmt.Sscan(fields[4], &micros)
+			at := micros * 1e6
+			fmt.Sscan(fields[5], &micros)
+			at += micros
+			if fields[2] == "skipped" && before != "skipped" {
+				first = at
+				rows++
+			}
+			if fields[2] == "skipped" && at-first > 200_000 {
+				t.Errorf("%s, line %d: %q, %d µs after the first of its row", prefix, i, line, at-first)
+			}
+			before = fields[2]
+		}
+		if rows < 2 {
+			t.Errorf("%s: %d rows of skipped transactions", prefix, rows)
+		}
+	}
+}
+
 // TestSampledLogs compares the form of the lines of samples, of which there are about as many as were asked for: of
 // 2000 with a probability of 0.4, 6 standard deviations around 800.
 func TestSampledLogs(t *testing.T) {
