@@ -215,6 +215,7 @@ type Reply struct {
 	Parts      Parts   // where its time went, if the protocol has been told to measure that
 	Stream     *Stream // times of the answer's messages, if it was a stream and had one
 	Failure            // what went wrong; Class is OK if nothing did
+	Report     *Report // PostgreSQL: what the server says of its failure besides
 	// Each, if not nil, is called with every row of the answer. The row is valid during the call only. Event loops
 	// don't call it. For records of key-value stores, the first column is the key. Reset keeps Each.
 	Each func(columns []string, row []gen.Value)
@@ -228,6 +229,15 @@ type Parts struct {
 	WaitNs    int64 // from then to the first byte of the answer
 	ReadNs    int64 // from then to the end of the answer
 	BodyBytes int64 // of the answer's body, as sent
+}
+
+// Report is what PostgreSQL's server says of a failure, in the words of its protocol. Texts may have several lines.
+type Report struct {
+	Message, Detail, Hint string
+	Where                 string // the context, such as the functions that called each other
+	Position              int    // in characters of the request's text, from 1; 0: none
+	Internal              string // the text of a statement that the server made itself
+	InternalPosition      int    // in characters of Internal
 }
 
 // Failure is a classified failure, held by value so that successful replies allocate nothing.

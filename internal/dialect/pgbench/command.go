@@ -160,6 +160,15 @@ func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Pla
 		i := &initializer{o: o, db: db, stderr: s.Err, now: time.Now, live: loadtest.Look(s.Err).Live}
 		return nil, i.run(ctx)
 	}
+	if o.Debug > 0 {
+		limit, n := "nxacts", o.Transactions
+		if o.DurationS > 0 {
+			limit, n = "duration", o.DurationS
+		}
+		host, port := addressOf(p)
+		fmt.Fprintf(s.Err, "pgbench: pghost: %s pgport: %s nclients: %d %s: %d dbName: %s\n", host, port, o.Clients, limit, n,
+			p.Target.Database)
+	}
 	var warning string
 	e.server, warning, err = o.lookAt(ctx, db, p.Target.Database)
 	if e.server != nil {
@@ -193,14 +202,19 @@ func lacksPassword(p *plan.Plan, err error) bool {
 	return ok && e.Code == "28P01" && p.Target.Password == ""
 }
 
+// addressOf returns the host and the port of the first server.
+func addressOf(p *plan.Plan) (host, port string) {
+	address := p.Target.Addresses[0]
+	if i := strings.LastIndexByte(address, ':'); i > 0 {
+		return strings.Trim(address[:i], "[]"), address[i+1:]
+	}
+	return address, "5432"
+}
+
 // unconnected returns a failure to connect as PostgreSQL's libraries print it.
 func unconnected(p *plan.Plan, err error) string {
-	address := p.Target.Addresses[0]
-	where, port := address, "5432"
-	if i := strings.LastIndexByte(address, ':'); i > 0 {
-		where, port = address[:i], address[i+1:]
-	}
-	text := fmt.Sprintf("connection to server at \"%s\", port %s failed: ", strings.Trim(where, "[]"), port)
+	where, port := addressOf(p)
+	text := fmt.Sprintf("connection to server at \"%s\", port %s failed: ", where, port)
 	running := "\n\tIs the server running on that host and accepting TCP/IP connections?"
 	if strings.HasPrefix(where, "/") {
 		text = fmt.Sprintf("connection to server on socket \"%s/.s.PGSQL.%s\" failed: ", where, port)

@@ -91,6 +91,9 @@ func (e *execution) attach(w *workload.Workload) {
 	}
 	e.program = program
 	host := &script.Host{Shell: e.shell, Debug: e.debug, Error: e.failed, Info: e.info}
+	if e.o.Debug > 0 {
+		host.Trace, host.Each = e.info, e.o.Connect
+	}
 	program.Use(host)
 	commands := make([]int, len(e.o.Scripts))
 	for i := range commands {

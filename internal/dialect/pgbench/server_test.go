@@ -72,6 +72,9 @@ var loads = []string{
 	"-t 2 -n -f $D/p_open.sql -M prepared", "-t 1 -n -f $D/p_empty.sql -M prepared",
 	"-t 2 -n -f $D/p_sync.sql -M extended",
 	"-t 2 -n -f $D/p_sync_set.sql -M extended", "-t 2 -n -f $D/p_sync_open.sql -M extended",
+	"-t 1 -n -f $D/place.sql", "-t 1 -n -f $D/place.sql -M extended", "-t 1 -n -f $D/inside.sql", "-t 1 -n -f $D/detail.sql",
+	"-t 1 -n -f $D/detail.sql -M prepared", "-t 1 -n -f $D/long.sql", "-t 1 -n -f $D/far.sql", "-t 1 -n -f $D/wide.sql",
+	"-t 1 -n -f $D/p_place.sql -M extended", "-t 1 -n -f $D/end.sql",
 }
 
 // pipeline returns a script of one pipeline.
@@ -87,6 +90,13 @@ var scripts = map[string]string{
 	"ddl.sql":      "CREATE TEMP TABLE made (i int) ON COMMIT DROP;\nSELECT 1;\n",
 	"types.sql":    "CREATE TYPE pg_temp.e AS ENUM ('" + strings.Repeat("l", 40) + "', 'm'); DROP TYPE pg_temp.e;\n",
 	"syntax.sql":   "-- not SQL\n  SELECT 1 + ;\n", "copy.sql": "COPY pgbench_branches FROM stdin;\n",
+	"place.sql":  "\\set a 1\nSELECT 1,\r\n\t:a,  nothing\n FROM pgbench_tellers;\n",
+	"inside.sql": "DO $$ BEGIN\n PERFORM 1;\n EXECUTE 'SELECT  none'; END $$;\n",
+	"detail.sql": "CREATE TEMP TABLE u (i int PRIMARY KEY);\nINSERT INTO u VALUES (1), (1);\n",
+	"long.sql":   "SELECT 1 AS a_name, nothing, " + strings.Repeat("'a', ", 30) + "1;\n",
+	"far.sql":    "SELECT " + strings.Repeat("'a', ", 30) + "nothing, " + strings.Repeat("'a', ", 30) + "1;\n",
+	"wide.sql":   "SELECT '日本', 'é', nothing;\n", "end.sql": "SELECT (1\n;\n",
+	"p_place.sql": pipeline("SELECT 1;", "SELECT  2,  nothing;", "SELECT 3;"),
 	"null.sql":    "SELECT NULL AS none, '' AS nothing \\gset\nSELECT ':none', length(':nothing');\n",
 	"counter.sql": "SELECT count(*) AS n FROM pgbench_history \\gset\n\\if :n >= 0\n\\set y 1 / 0\n\\endif\n",
 	"serializable.sql": "\\startpipeline\nBEGIN ISOLATION LEVEL SERIALIZABLE;\n" + strings.Repeat("SELECT 1;\n", 10) +
@@ -159,7 +169,7 @@ func TestLoads(t *testing.T) {
 	select1 := []string{"-S", "-t", "1"}
 	for _, version := range testserver.PgbenchVersions() {
 		got, want := ours(version, select1...), original(t, version, select1...)
-		want.stderr = without(want.stderr, "LINE ", "   ^")
+		want.stderr = without(want.stderr, "LINE ", "   ^") // of a query of the session before the load
 		got.out, want.out = masked(got.out), masked(want.out)
 		if got != want || got.code != exitError {
 			t.Errorf("pgbench %d without tables:\n got %+v\nwant %+v", version, got, want)
@@ -183,9 +193,8 @@ func TestLoads(t *testing.T) {
 					differences(masked(got.out), masked(want.out)))
 				continue
 			}
-			// The library words failures to connect, and shows no position or context of an error, and no warnings.
-			drop := []string{"WARNING:", "connection to server", "can't connect", "LINE ", "   ^", "DETAIL:", "HINT:",
-				"CONTEXT:"}
+			// The library words failures to connect, and shows no warnings.
+			drop := []string{"WARNING:", "connection to server", "can't connect"}
 			theirs, mine := sorted(without(masked(want.stderr), drop...)), sorted(without(masked(got.stderr), drop...))
 			if strings.TrimSpace(theirs) != strings.TrimSpace(mine) {
 				t.Errorf("pgbench %d %s:\n%s", version, line, differences(mine, theirs))
@@ -345,6 +354,47 @@ func TestLogs(t *testing.T) {
 		want, got := logLines(t, theirs), logLines(t, mine)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("line %d: %s:\n got %q\nwant %q", i, line, got, want)
+		}
+	}
+}
+
+// TestDebug compares the lines of --debug. How often pgbench says that it receives depends on when bytes arrive.
+func TestDebug(t *testing.T) {
+	s := environment(t)
+	s.Psql(t, "create sequence tries")
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"all.sql": "\\set a 1 + 2\n\\if :a > 4\nSELECT 0;\n\\elif :a > 2\nSELECT 1 AS one \\gset p_\n\\else\nSELECT 2;\n\\endif\n" +
+			"\\sleep 1ms\n\\SHELL true :a\n\\setshell b echo 5\n\\if 0\n\\else\nSELECT :a,\n  :p_one;\n\\endif\n",
+		"fails.sql": "SELECT nextval('tries') AS n \\gset\nBEGIN;\nDO $$ BEGIN IF currval('tries') % 2 = 1 THEN " +
+			"RAISE EXCEPTION 'no' USING ERRCODE = '40001'; END IF; END $$;\nEND;\n",
+		"two.sql":  "SELECT 1;\nSELECT 2;\n",
+		"pipe.sql": pipeline("SELECT 1;", "\\set a 5", "SELECT :a;") + "SELECT 3;\n" + pipeline(),
+		"sync.sql": pipeline("\\syncpipeline", "SELECT 1;", "\\syncpipeline", "\\syncpipeline", "SELECT 2;", "SELECT 3;"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	traced := func(a answer) string {
+		return strings.Join(slices.Compact(strings.Split(without(masked(a.stderr), "WARNING:"), "\n")), "\n")
+	}
+	for _, version := range testserver.PgbenchVersions() {
+		for _, line := range []string{"-f $D/all.sql -t 2", "-f $D/all.sql -t 2 -M extended", "-f $D/all.sql -t 2 -M prepared",
+			"-f $D/two.sql@0 -f $D/all.sql -t 1 -R 1000 -M prepared", "-f $D/two.sql -C -t 2 -M prepared",
+			"-f $D/fails.sql -t 2 --max-tries=3 -M prepared", "-f $D/fails.sql -t 1 --max-tries=2",
+			"-f $D/pipe.sql -t 2 -M prepared", "-f $D/pipe.sql -t 1 -M extended", "-f $D/sync.sql -t 1 -M extended"} {
+			if version < 17 && strings.Contains(line, "sync.sql") {
+				continue
+			}
+			s.Psql(t, "alter sequence tries restart")
+			args := strings.Fields("--debug -n " + strings.ReplaceAll(line, "$D", dir))
+			want := original(t, version, args...)
+			s.Psql(t, "alter sequence tries restart")
+			got := ours(version, args...)
+			if got.code != want.code || traced(got) != traced(want) {
+				t.Errorf("pgbench %d %s:\n%s\nwant\n%s", version, line, traced(got), traced(want))
+			}
 		}
 	}
 }
