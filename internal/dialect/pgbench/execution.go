@@ -172,6 +172,7 @@ func (e *execution) unsent(operation int, index uint64, _ int64, late bool) {
 // shell runs a command of a script.
 func (e *execution) shell(command string, capture bool) (output string, err error) {
 	cmd := exec.Command("/bin/sh", "-c", command)
+	cmd.Args[0] = "sh" // as C's system and popen call it; it is part of its messages
 	cmd.Stderr = e.outputs.Err
 	if !capture {
 		cmd.Stdout = e.outputs.Out

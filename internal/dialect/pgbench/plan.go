@@ -2,12 +2,16 @@ package pgbench
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/plan"
 	"brunt/internal/server/connection"
@@ -95,6 +99,11 @@ func (o *Options) phase() plan.Phase {
 	return ph
 }
 
+// option matches the names of libpq's options.
+var option = lazyregexp.New(`^(host|hostaddr|port|user|password|dbname|passfile|service|servicefile|options|replication|` +
+	`application_name|fallback_application_name|client_encoding|connect_timeout|target_session_attrs|channel_binding|` +
+	`load_balance_hosts|tcp_user_timeout|krbsrvname|m(in|ax)_protocol_version|(ssl|gss|require|keepalives|scram_|oauth_)\w*)$`)
+
 // target sets the plan's target as libpq would: by the database's connection string, the flags, a service, and the
 // environment.
 func (o *Options) target(p *plan.Plan, getenv func(string) string, user func() string) (err error) {
@@ -104,6 +113,15 @@ func (o *Options) target(p *plan.Plan, getenv func(string) string, user func() s
 		if s, err = target.ParseLibpq(o.Database); err != nil {
 			return err
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if option().MatchString(name) {
+			continue
+		}
+		if strings.Contains(o.Database, "://") {
+			return fmt.Errorf(`invalid URI query parameter: "%s"`, name)
+		}
+		return fmt.Errorf(`invalid connection option "%s"`, name)
 	}
 	s.Default(connection.Settings{"host": o.Host, "port": o.Port, "user": o.User})
 	if name := cmp.Or(s["service"], getenv("PGSERVICE")); name != "" {
