@@ -137,12 +137,12 @@ func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Pla
 	for _, line := range o.warnings {
 		fmt.Fprintf(s.Err, "WARNING: %s\n", line)
 	}
-	db, err := connect(ctx, p)
+	db, err := connect(ctx, p, s.Err)
 	if lacksPassword(p, err) {
 		if p.Target.Password, err = password.Prompt(s.In, s.Err); err != nil {
 			return nil, fault("%s", err)
 		}
-		db, err = connect(ctx, p)
+		db, err = connect(ctx, p, s.Err)
 	}
 	if err != nil {
 		text := unconnected(p, err)
@@ -254,7 +254,7 @@ func (o *Options) askScale(s *command.Env, p *plan.Plan) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), scaleWithin)
 	defer cancel()
 	given := o.Scale
-	db, err := connect(ctx, p)
+	db, err := connect(ctx, p, s.Err)
 	if err == nil {
 		defer db.Close()
 		var warning string

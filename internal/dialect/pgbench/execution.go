@@ -90,7 +90,7 @@ func (e *execution) attach(w *workload.Workload) {
 		return
 	}
 	e.program = program
-	host := &script.Host{Shell: e.shell, Debug: e.debug, Error: e.failed, Info: e.info}
+	host := &script.Host{Shell: e.shell, Debug: e.debug, Error: e.failed, Info: e.info, Notice: e.debug}
 	if e.o.Debug > 0 {
 		host.Trace, host.Each = e.info, e.o.Connect
 	}

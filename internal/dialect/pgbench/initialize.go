@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brunt/internal/base/sqltext"
+	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/load/gen"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
@@ -36,11 +37,14 @@ type session struct {
 	open func(context.Context) (protocol.Admin, error) // a further one
 }
 
-// connect opens a session to the plan's server.
-func connect(ctx context.Context, p *plan.Plan) (*session, error) {
+// connect opens a session to the plan's server, whose notices are printed.
+func connect(ctx context.Context, p *plan.Plan, stderr io.Writer) (*session, error) {
 	targets, err := target.Targets(p)
 	if err != nil {
 		return nil, err
+	}
+	for i := range targets {
+		targets[i].Notice = func(r *protocol.Report) { fmt.Fprintln(stderr, script.ReportText(r, "")) }
 	}
 	driver, ok := protocols.Of(p.Target.Protocol).Open().(protocol.AdminDriver)
 	if !ok {

@@ -154,6 +154,11 @@ func configure(t protocol.Target) (*pgconn.Config, error) {
 			return socket.Dial(socket.With(ctx, t.Way), cmp.Or(path, address))
 		}
 	}
+	if t.Notice != nil {
+		config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+			t.Notice(&protocol.Report{Severity: n.Severity, Message: n.Message, Detail: n.Detail, Hint: n.Hint})
+		}
+	}
 	config.OnPgError = func(_ *pgconn.PgConn, e *pgconn.PgError) bool {
 		return !fatalSeverity(severity(e))
 	}

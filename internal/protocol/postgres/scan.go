@@ -138,9 +138,11 @@ func (c *codec) wanted(kind byte, req *protocol.Request, reply *protocol.Reply) 
 	case 'I': // EmptyQueryResponse
 		c.endResult(req, reply)
 		return false
-	case '2', '3', 's', 'S', 'N', 'A', 'K', 't', 'H', 'd', 'c':
+	case 'N': // NoticeResponse
+		return req.Notices
+	case '2', '3', 's', 'S', 'A', 'K', 't', 'H', 'd', 'c':
 		// BindComplete, CloseComplete, PortalSuspended, ParameterStatus,
-		// NoticeResponse, NotificationResponse, BackendKeyData,
+		// NotificationResponse, BackendKeyData,
 		// ParameterDescription, CopyOutResponse, CopyData, CopyDone
 		return false
 	}
@@ -219,6 +221,14 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 		}
 		reply.Fatal = reply.Fatal || err.Fatal
 		return err.Fatal, ""
+	case 'N':
+		var notice pgproto3.NoticeResponse
+		if notice.Decode(content) != nil {
+			return false, "a malformed NoticeResponse, type"
+		}
+		e := pgproto3.ErrorResponse(notice)
+		reply.Notices = append(reply.Notices, c.report(&e))
+		return false, ""
 	case 'G', 'W': // CopyInResponse, CopyBothResponse
 		return false, "a request for COPY data, which operations can't give, type"
 	}
@@ -293,14 +303,19 @@ func (c *codec) errorResponse(content []byte) (*protocol.Error, *protocol.Report
 	if e.Decode(content) != nil {
 		return nil, nil
 	}
+	return serverError(cmp.Or(e.SeverityUnlocalized, e.Severity), e.Code, e.Message, c.secret), c.report(&e)
+}
+
+// report returns what an ErrorResponse or a NoticeResponse says, without the password.
+func (c *codec) report(e *pgproto3.ErrorResponse) *protocol.Report {
 	shown := func(text string) string {
 		if len(c.secret) < leastSecret {
 			return text
 		}
 		return strings.ReplaceAll(text, c.secret, "…")
 	}
-	return serverError(cmp.Or(e.SeverityUnlocalized, e.Severity), e.Code, e.Message, c.secret), &protocol.Report{
-		Message: shown(e.Message), Detail: shown(e.Detail), Hint: shown(e.Hint), Where: shown(e.Where),
+	return &protocol.Report{
+		Severity: e.Severity, Message: shown(e.Message), Detail: shown(e.Detail), Hint: shown(e.Hint), Where: shown(e.Where),
 		Position: int(e.Position), Internal: shown(e.InternalQuery), InternalPosition: int(e.InternalPosition)}
 }
 

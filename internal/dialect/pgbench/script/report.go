@@ -15,16 +15,25 @@ func (s *session) message(reply *protocol.Reply) string {
 	if r == nil {
 		return "ERROR:  " + reply.Text
 	}
+	text := ReportText(r, s.sentText(reply))
+	if r.Where != "" {
+		text += "\nCONTEXT:  " + r.Where
+	}
+	return text
+}
+
+// ReportText returns what a server says as PostgreSQL's libraries print notices. sent is the text that it is about.
+func ReportText(r *protocol.Report, sent string) string {
 	var b strings.Builder
-	b.WriteString("ERROR:  " + r.Message)
+	b.WriteString(r.Severity + ":  " + r.Message)
 	text, position := r.Internal, r.InternalPosition
 	if r.Position > 0 {
-		text, position = s.sentText(reply), r.Position
+		text, position = sent, r.Position
 	}
 	if position > 0 {
 		b.WriteString(pointed(text, position))
 	}
-	for _, part := range [][2]string{{"DETAIL", r.Detail}, {"HINT", r.Hint}, {"QUERY", r.Internal}, {"CONTEXT", r.Where}} {
+	for _, part := range [][2]string{{"DETAIL", r.Detail}, {"HINT", r.Hint}, {"QUERY", r.Internal}} {
 		if part[1] != "" {
 			b.WriteString("\n" + part[0] + ":  " + part[1])
 		}

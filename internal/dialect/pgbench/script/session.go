@@ -271,6 +271,11 @@ func (s *session) pipe(c *Command) (step planscript.Step, done bool) {
 
 // Answered continues after the answer to a request.
 func (s *session) Answered(reply *protocol.Reply) planscript.Step {
+	if h := s.program.options.Host; len(reply.Notices) > 0 && h != nil && h.Notice != nil {
+		for _, n := range reply.Notices {
+			h.Notice(ReportText(n, s.sentText(reply)))
+		}
+	}
 	if reply.Class != protocol.OK {
 		return s.refused(reply)
 	}
