@@ -124,7 +124,7 @@ func (p *Plan) ready() (*plan.Plan, error) {
 	if ready.Target.Protocol == "" {
 		return nil, errors.New("the plan has no target.protocol")
 	}
-	if err := target.Fill(&ready.Target, secured, os.Getenv); err != nil {
+	if err := target.Fill(&ready.Target, secured, os.Getenv, nil); err != nil {
 		return nil, err
 	}
 	if err := planfile.Secrets(&ready, os.LookupEnv); err != nil {

@@ -55,8 +55,9 @@ type Notation struct {
 	Modes map[string]string
 	// Pairs says that keyword-value pairs such as "host=db port=5432" are understood, too, as by libpq.
 	Pairs bool
-	// Variables are the environment variables that supply what an address and a plan don't. The keys are host, port,
-	// user, password, dbname, sslmode, sslrootcert, sslcert and sslkey.
+	// Variables are the environment variables that supply what an address and a plan don't. The keys are host, hostaddr,
+	// port, user, password, dbname, sslmode, sslrootcert, sslcert, sslkey, and service and passfile, which name libpq's
+	// files.
 	Variables map[string]string
 	// Settings are the environment variables that supply options of a target which a plan doesn't have, by the options'
 	// names.

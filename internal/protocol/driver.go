@@ -71,6 +71,7 @@ type Request struct {
 	// server infers. Nothing is prepared when the session connects.
 	Unnamed bool // SQL: parsed with each request
 	Late    bool // SQL: prepared with the session's first request that sends it, under a name that stands for its text
+	Notices bool // SQL: notices of the server are kept, see Reply.Notices
 	// ExpectError says that the server may refuse the statement when it is prepared or checked. The statement is
 	// then sent as text, and fails each time that it is sent.
 	ExpectError bool
@@ -175,6 +176,8 @@ type Target struct {
 	// Named says that sessions tell the server that they are brunt's, so that whoever asks the server can tell them from
 	// others. Drivers whose sessions have a name anyway, or that can't give them one, ignore it.
 	Named bool
+	// Notice, if not nil, is given the notices of set-up sessions.
+	Notice func(*Report)
 }
 
 // SessionName is the name that brunt's sessions have at servers that know names of sessions.
@@ -212,9 +215,11 @@ type Reply struct {
 	// Statements is how many of the statements that the request consists of have succeeded, as far as the protocol
 	// tells. It is for SQL only.
 	Statements int
-	Parts      Parts   // where its time went, if the protocol has been told to measure that
-	Stream     *Stream // times of the answer's messages, if it was a stream and had one
-	Failure            // what went wrong; Class is OK if nothing did
+	Parts      Parts     // where its time went, if the protocol has been told to measure that
+	Stream     *Stream   // times of the answer's messages, if it was a stream and had one
+	Failure              // what went wrong; Class is OK if nothing did
+	Report     *Report   // PostgreSQL: what the server says of its failure besides
+	Notices    []*Report // what it says otherwise, with Request.Notices
 	// Each, if not nil, is called with every row of the answer. The row is valid during the call only. Event loops
 	// don't call it. For records of key-value stores, the first column is the key. Reset keeps Each.
 	Each func(columns []string, row []gen.Value)
@@ -228,6 +233,17 @@ type Parts struct {
 	WaitNs    int64 // from then to the first byte of the answer
 	ReadNs    int64 // from then to the end of the answer
 	BodyBytes int64 // of the answer's body, as sent
+}
+
+// Report is what PostgreSQL's server says of a failure, or a notice of it, in the words of its protocol. Texts may have
+// several lines.
+type Report struct {
+	Severity              string // such as ERROR or WARNING
+	Message, Detail, Hint string
+	Where                 string // the context, such as the functions that called each other
+	Position              int    // in characters of the request's text, from 1; 0: none
+	Internal              string // the text of a statement that the server made itself
+	InternalPosition      int    // in characters of Internal
 }
 
 // Failure is a classified failure, held by value so that successful replies allocate nothing.

@@ -39,6 +39,20 @@ func Find(flag, file string, prompt bool, stdin io.Reader, stderr io.Writer) (st
 	return os.Getenv(Variable), nil
 }
 
+// Prompt asks for a password as PostgreSQL's programs do: on the process's terminal without echo, or, if there is none,
+// on standard error and standard input.
+func Prompt(stdin io.Reader, stderr io.Writer) (string, error) {
+	if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
+		defer tty.Close()
+		return askTerminal(tty, tty)
+	}
+	if f, ok := stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(stderr, "Password: ")
+		defer fmt.Fprintln(stderr)
+	}
+	return ask(stdin, stderr)
+}
+
 // ask reads a password without echo from a terminal, or a line from anything else.
 func ask(stdin io.Reader, stderr io.Writer) (string, error) {
 	if f, ok := stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {

@@ -2,14 +2,17 @@ package pgbench
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,8 +37,10 @@ func actAsPgbench() {
 	}
 	s := &command.Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Program: "pgbench", Version: "test", Args: os.Args}
 	if err := execute(s, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		if text := err.Error(); text != "" {
+			fmt.Fprintln(os.Stderr, text)
+		}
+		os.Exit(exitcode.Of(err))
 	}
 	os.Exit(0)
 }
@@ -148,6 +153,98 @@ func TestPooler(t *testing.T) {
 				t.Errorf("-M %s, %s: %+v", mode, tier, a)
 			}
 		}
+	}
+}
+
+// talked runs a command line without a terminal, with an input: our own if program is "".
+func talked(t *testing.T, program, input string, args ...string) answer {
+	t.Helper()
+	var out, stderr bytes.Buffer
+	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	if program == "" {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd = exec.Command(self, append([]string{"--no-record"}, args...)...)
+		cmd.Env = append(os.Environ(), asPgbench+"=1")
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err := cmd.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		t.Fatal(err)
+	}
+	lines := slices.Compact(strings.SplitAfter(stderr.String(), "\n")) // libpq warns with each connection
+	return answer{cmd.ProcessState.ExitCode(), masked(out.String()), strings.Join(lines, "")}
+}
+
+// TestServersAndPasswords compares the places where libpq looks for the server and for the password.
+func TestServersAndPasswords(t *testing.T) {
+	s := environment(t)
+	s.Psql(t, `drop role if exists "a:b"; create role "a:b" login password 'se:c\ret'`)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"one.sql": "SELECT 1;\n",
+		".pgpass": "# *:*:*:*:x\nelsewhere:*:*:*:x\n*:1:*:*:x\n*:*:none:*:x\n*:*:*:a\\:b:se\\:c\\\\ret\n",
+		"wrong":   "*:*:*:*:wrong\n", "open": "*:*:*:*:" + s.Password + "\n",
+		".pg_service.conf": fmt.Sprintf("# services\n[first]\nhost=nowhere.invalid\n[mine]\n  host=%s \nport=%d\n"+
+			"user=%s\npassword=%s\nport=1\n[bad]\nhost\n[nested]\nservice=mine\n", s.Host, s.Port, s.User, s.Password),
+	} {
+		mode := os.FileMode(0o600)
+		if name == "open" {
+			mode = 0o640
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := testserver.Pgbench(t, newest) // found below the user's HOME
+	t.Setenv("HOME", dir)
+	wrong, open, missing := filepath.Join(dir, "wrong"), filepath.Join(dir, "open"), filepath.Join(dir, "missing")
+	server := map[string]string{"PGPASSWORD": "", "PGUSER": "a:b"}
+	elsewhere := func(variables ...string) map[string]string {
+		all := map[string]string{"PGPASSWORD": "", "PGUSER": "", "PGHOST": "", "PGPORT": ""}
+		for i := 0; i < len(variables); i += 2 {
+			all[variables[i]] = variables[i+1]
+		}
+		return all
+	}
+	as := "user=a:b host=" + s.Host
+	for i, c := range []struct {
+		environment map[string]string
+		args        []string
+		input       string
+	}{
+		{server, nil, ""}, {server, []string{"-C"}, ""},
+		{server, []string{as + " passfile=" + wrong}, ""},
+		{map[string]string{"PGPASSWORD": "", "PGPASSFILE": wrong}, nil, ""},
+		{map[string]string{"PGPASSWORD": "", "PGPASSFILE": open}, nil, s.Password + "\n"},
+		{map[string]string{"PGPASSWORD": "", "PGPASSFILE": dir}, nil, s.Password + "\n"},
+		{map[string]string{"PGPASSWORD": "", "PGPASSFILE": missing}, nil, "wrong\n"},
+		{map[string]string{"PGPASSWORD": "", "PGPASSFILE": missing}, nil, ""},
+		{elsewhere("PGSERVICE", "mine"), nil, ""},
+		{elsewhere("PGSERVICE", "first"), []string{"service=mine dbname=" + s.Database}, ""},
+		{elsewhere(), []string{"postgresql:///" + s.Database + "?service=mine"}, ""},
+		{elsewhere("PGSERVICE", "first", "PGHOST", s.Host), nil, ""},
+		{elsewhere("PGSERVICE", "bad"), nil, ""}, {elsewhere("PGSERVICE", "nested"), nil, ""},
+		{elsewhere("PGSERVICE", "none"), nil, ""},
+		{elsewhere("PGSERVICE", "mine", "PGSERVICEFILE", missing), nil, ""},
+		{map[string]string{"PGHOSTADDR": "127.0.0.1", "PGHOST": "nowhere.invalid"}, nil, ""},
+		{map[string]string{"PGHOSTADDR": "127.0.0.1"}, []string{"-h", "a,b"}, ""},
+		{map[string]string{"PGHOST": "nowhere.invalid"}, []string{"hostaddr=127.0.0.1"}, ""},
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			for name, value := range c.environment {
+				t.Setenv(name, value)
+			}
+			args := append([]string{"-n", "-t", "1", "-f", filepath.Join(dir, "one.sql")}, c.args...)
+			want, got := talked(t, program, c.input, args...), talked(t, "", c.input, args...)
+			if got != want {
+				t.Errorf("%v %q:\n got %+v\nwant %+v", c.environment, c.args, got, want)
+			}
+		})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/password"
 	"brunt/internal/base/secret"
 	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
@@ -133,13 +134,22 @@ func run(s *command.Env, o *Options, workers *command.WorkerFlags) error {
 // what it has learned.
 func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Plan, error) {
 	ctx := context.Background()
-	db, err := connect(ctx, p)
-	purpose := "setup"
-	if o.Initialize {
-		purpose = "initialization"
+	for _, line := range o.warnings {
+		fmt.Fprintf(s.Err, "WARNING: %s\n", line)
+	}
+	db, err := connect(ctx, p, s.Err)
+	if lacksPassword(p, err) {
+		if p.Target.Password, err = password.Prompt(s.In, s.Err); err != nil {
+			return nil, fault("%s", err)
+		}
+		db, err = connect(ctx, p, s.Err)
 	}
 	if err != nil {
-		f := fault("%s", unconnected(p, err)).detail("error", "could not create connection for %s", purpose)
+		text := unconnected(p, err)
+		if o.passfile != "" && strings.Contains(text, "password authentication failed") {
+			text += fmt.Sprintf("\npassword retrieved from file \"%s\"", o.passfile)
+		}
+		f := o.unready(text)
 		if !e.replacing {
 			return nil, exitcode.With(exitcode.Unreachable, told(s, f))
 		}
@@ -149,6 +159,15 @@ func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Pla
 	if o.Initialize {
 		i := &initializer{o: o, db: db, stderr: s.Err, now: time.Now, live: loadtest.Look(s.Err).Live}
 		return nil, i.run(ctx)
+	}
+	if o.Debug > 0 {
+		limit, n := "nxacts", o.Transactions
+		if o.DurationS > 0 {
+			limit, n = "duration", o.DurationS
+		}
+		host, port := addressOf(p)
+		fmt.Fprintf(s.Err, "pgbench: pghost: %s pgport: %s nclients: %d %s: %d dbName: %s\n", host, port, o.Clients, limit, n,
+			p.Target.Database)
 	}
 	var warning string
 	e.server, warning, err = o.lookAt(ctx, db, p.Target.Database)
@@ -168,20 +187,43 @@ func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Pla
 	return p, nil
 }
 
+// unready returns an error of the connection that precedes a load or makes up an initialization.
+func (o *Options) unready(text string) *Fault {
+	purpose := "setup"
+	if o.Initialize {
+		purpose = "initialization"
+	}
+	return fault("%s", text).detail("error", "could not create connection for %s", purpose)
+}
+
+// lacksPassword reports whether the server has refused a connection for want of a password.
+func lacksPassword(p *plan.Plan, err error) bool {
+	e, ok := errors.AsType[*protocol.Error](err)
+	return ok && e.Code == "28P01" && p.Target.Password == ""
+}
+
+// addressOf returns the host and the port of the first server.
+func addressOf(p *plan.Plan) (host, port string) {
+	address := p.Target.Addresses[0]
+	if i := strings.LastIndexByte(address, ':'); i > 0 {
+		return strings.Trim(address[:i], "[]"), address[i+1:]
+	}
+	return address, "5432"
+}
+
 // unconnected returns a failure to connect as PostgreSQL's libraries print it.
 func unconnected(p *plan.Plan, err error) string {
-	address := p.Target.Addresses[0]
-	where, port := address, "5432"
-	if i := strings.LastIndexByte(address, ':'); i > 0 {
-		where, port = address[:i], address[i+1:]
-	}
-	text := fmt.Sprintf("connection to server at \"%s\", port %s failed: ", strings.Trim(where, "[]"), port)
+	where, port := addressOf(p)
+	text := fmt.Sprintf("connection to server at \"%s\", port %s failed: ", where, port)
 	running := "\n\tIs the server running on that host and accepting TCP/IP connections?"
 	if strings.HasPrefix(where, "/") {
 		text = fmt.Sprintf("connection to server on socket \"%s/.s.PGSQL.%s\" failed: ", where, port)
 		running = "\n\tIs the server running locally and accepting connections on that socket?"
 	}
 	reason := err.Error()
+	if lacksPassword(p, err) {
+		return text + "fe_sendauth: no password supplied"
+	}
 	if e, ok := errors.AsType[*protocol.Error](err); ok {
 		// The server has answered if the text says as whom it was asked.
 		if _, said, answered := strings.Cut(e.Text, fmt.Sprintf(" as %q: ", p.Target.User)); answered {
@@ -212,7 +254,7 @@ func (o *Options) askScale(s *command.Env, p *plan.Plan) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), scaleWithin)
 	defer cancel()
 	given := o.Scale
-	db, err := connect(ctx, p)
+	db, err := connect(ctx, p, s.Err)
 	if err == nil {
 		defer db.Close()
 		var warning string

@@ -49,9 +49,18 @@ type execution struct {
 	dialedNs            atomic.Int64 // sum
 	firstDial, lastDial atomic.Int64 // ns since the epoch: when the first began and the last ended, before the load
 
+	held []heldSkips // by thread
+
 	mu      sync.Mutex
 	aborted map[int]bool // clients
 	thread  int          // of the first that was aborted
+}
+
+// heldSkips are transactions of a thread that were skipped and aren't counted yet: pgbench notices them when a client's
+// transaction has ended.
+type heldSkips struct {
+	mu  sync.Mutex
+	all []transaction
 }
 
 // hooks returns hooks that print pgbench's lines.
@@ -81,13 +90,17 @@ func (e *execution) attach(w *workload.Workload) {
 		return
 	}
 	e.program = program
-	host := &script.Host{Shell: e.shell, Debug: e.debug, Error: e.failed, Info: e.info}
+	host := &script.Host{Shell: e.shell, Debug: e.debug, Error: e.failed, Info: e.info, Notice: e.debug}
+	if e.o.Debug > 0 {
+		host.Trace, host.Each = e.info, e.o.Connect
+	}
 	program.Use(host)
 	commands := make([]int, len(e.o.Scripts))
 	for i := range commands {
 		commands[i] = len(program.Commands(i))
 	}
 	e.meter = newMeter(e.o, commands, program.Command)
+	e.held = make([]heldSkips, e.o.Threads)
 	w.Timed, w.Unsent = e.timed, e.unsent
 	if e.o.PerCommand {
 		w.TimedRequests = e.meter.request
@@ -101,13 +114,39 @@ func (e *execution) timed(t workload.Timing) {
 	if x.fate == abortedClient {
 		return
 	}
-	number := e.meter.count(&x)
 	if e.clock.Load() == 0 {
 		e.clock.CompareAndSwap(0, time.Now().UnixNano()-t.EndNs)
 	}
-	if e.logs != nil {
-		e.logs.add(&x, number, time.Now())
+	e.count(&x)
+	if e.o.RatePerS > 0 && e.o.LatencyLimitMs > 0 {
+		e.release(x.client)
 	}
+}
+
+// count counts and logs a transaction.
+func (e *execution) count(x *transaction) {
+	number := e.meter.count(x)
+	if e.logs != nil {
+		e.logs.add(x, number, time.Now())
+	}
+}
+
+// release counts the skipped transactions that a client notices when its own has ended: all of its thread, or, if each
+// client has a number of transactions, its own.
+func (e *execution) release(client int) {
+	h := &e.held[e.o.thread(client)]
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	left := h.all[:0]
+	for _, x := range h.all {
+		if e.o.Transactions > 0 && x.client != client {
+			left = append(left, x)
+			continue
+		}
+		x.client = client
+		e.count(&x)
+	}
+	h.all = left
 }
 
 // duration returns how long the load lasted, until the end of its last transaction.
@@ -124,15 +163,16 @@ func (e *execution) unsent(operation int, index uint64, _ int64, late bool) {
 		return
 	}
 	x := transaction{client: int(index % uint64(e.o.Clients)), script: operation, fate: skipped, tries: 1}
-	number := e.meter.count(&x)
-	if e.logs != nil {
-		e.logs.add(&x, number, time.Now())
-	}
+	h := &e.held[e.o.thread(x.client)]
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, x)
 }
 
 // shell runs a command of a script.
 func (e *execution) shell(command string, capture bool) (output string, err error) {
 	cmd := exec.Command("/bin/sh", "-c", command)
+	cmd.Args[0] = "sh" // as C's system and popen call it; it is part of its messages
 	cmd.Stderr = e.outputs.Err
 	if !capture {
 		cmd.Stdout = e.outputs.Out
@@ -214,6 +254,11 @@ func (e *execution) report() {
 // stop is called when the load is over.
 func (e *execution) stop() {
 	e.once.Do(func() {
+		for client := range e.o.Clients {
+			if e.held != nil {
+				e.release(client)
+			}
+		}
 		e.ended = time.Now()
 		close(e.over)
 		e.progress.Wait()
@@ -278,5 +323,8 @@ func (e *execution) close() error {
 	if e.logs == nil {
 		return nil
 	}
-	return e.logs.close(time.Now())
+	if e.ended.IsZero() {
+		e.ended = time.Now()
+	}
+	return e.logs.close(e.ended)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brunt/internal/base/sqltext"
+	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/load/gen"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
@@ -36,11 +37,14 @@ type session struct {
 	open func(context.Context) (protocol.Admin, error) // a further one
 }
 
-// connect opens a session to the plan's server.
-func connect(ctx context.Context, p *plan.Plan) (*session, error) {
+// connect opens a session to the plan's server, whose notices are printed.
+func connect(ctx context.Context, p *plan.Plan, stderr io.Writer) (*session, error) {
 	targets, err := target.Targets(p)
 	if err != nil {
 		return nil, err
+	}
+	for i := range targets {
+		targets[i].Notice = func(r *protocol.Report) { fmt.Fprintln(stderr, script.ReportText(r, "")) }
 	}
 	driver, ok := protocols.Of(p.Target.Protocol).Open().(protocol.AdminDriver)
 	if !ok {
@@ -236,69 +240,59 @@ const leastChunk = 100_000
 // mostLoaders is the greatest number of sessions that load a table.
 const mostLoaders = 8
 
-// generate fills the tables in one transaction, which lets the server freeze the rows, or a partitioned
-// pgbench_accounts by several sessions.
+// generate fills the tables in one transaction, which lets the server freeze the rows. The rows of a partitioned
+// pgbench_accounts follow by several sessions, each of which freezes those of some partitions.
 func (i *initializer) generate(ctx context.Context) error {
 	i.say("generating data (client-side)...\n")
-	whole := i.o.PartitionMethod == "" // partitioned tables can't be frozen, and are loaded by several sessions
-	texts := []string{"truncate table " + allTables}
-	if whole {
-		texts = []string{"begin", texts[0]}
-	}
-	if err := i.execute(ctx, texts...); err != nil {
+	partitioned, parts := i.accountsTables(ctx)
+	if err := i.execute(ctx, "begin", "truncate table "+allTables); err != nil {
 		return err
 	}
 	for _, chunk := range i.o.chunks() {
+		p := &loading{i: i, table: chunk.Table, total: chunk.Rows, began: i.now()}
+		chunk.Progress, chunk.Frozen = p.add, true
 		var err error
-		loaders := min(int(chunk.Rows/leastChunk), runtime.NumCPU(), mostLoaders)
-		if chunk.Frozen = whole; whole || loaders < 2 {
-			p := &loading{i: i, table: chunk.Table, total: chunk.Rows, began: i.now()}
-			chunk.Progress = p.add
-			_, err = i.db.Load(ctx, chunk, false)
-			p.end()
+		if chunk.Table == "pgbench_accounts" && partitioned {
+			if err := i.execute(ctx, "commit"); err != nil {
+				return err
+			}
+			err = i.load(ctx, chunk, parts)
 		} else {
-			err = i.load(ctx, chunk, loaders)
+			_, err = i.db.Load(ctx, chunk, false)
 		}
+		p.end()
 		if err != nil {
 			return fault("%s", serverText(err))
 		}
 	}
-	if whole {
+	if !partitioned {
 		return i.execute(ctx, "commit")
 	}
 	return nil
 }
 
-// load loads a table by several sessions, each of which has the next of many pieces.
-func (i *initializer) load(ctx context.Context, whole *protocol.Chunk, loaders int) error {
-	p := &loading{i: i, table: whole.Table, total: whole.Rows, began: i.now()}
-	defer p.end()
+// load loads a partitioned table by several sessions, each of which has the next of the partitions, or the next of many
+// pieces of the table if the partitions can't be loaded one by one.
+func (i *initializer) load(ctx context.Context, whole *protocol.Chunk, parts []partition) error {
+	whole.Frozen = false // a partitioned table can't be
+	var next atomic.Uint64
+	tasks, do := len(parts), func(db protocol.Admin) error { return loadPartitions(ctx, db, whole, parts, &next) }
+	if parts == nil {
+		tasks, do = int(whole.Rows/leastChunk), func(db protocol.Admin) error { return loadPieces(ctx, db, whole, &next) }
+	}
+	loaders := min(tasks, runtime.NumCPU(), mostLoaders)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs := make([]error, loaders)
 	var group sync.WaitGroup
-	var next atomic.Uint64
 	for n := range loaders {
 		group.Go(func() {
-			errs[n] = func() error {
-				db, err := i.db.open(ctx)
-				if err != nil {
-					return err
-				}
-				defer db.Close()
-				for {
-					first := next.Add(leastChunk) - leastChunk
-					if first >= whole.Rows {
-						return nil
-					}
-					chunk := *whole
-					chunk.First, chunk.Rows, chunk.Progress = first, min(leastChunk, whole.Rows-first), p.add
-					if _, err := db.Load(ctx, &chunk, false); err != nil {
-						return err
-					}
-				}
-			}()
-			if errs[n] != nil {
+			db, err := i.db.open(ctx)
+			if err == nil {
+				err = do(db)
+				db.Close()
+			}
+			if errs[n] = err; err != nil {
 				cancel()
 			}
 		})
@@ -310,6 +304,46 @@ func (i *initializer) load(ctx context.Context, whole *protocol.Chunk, loaders i
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// loadPartitions loads partitions until none is left, in one transaction. It empties them first, without which the
+// server can't freeze their rows.
+func loadPartitions(ctx context.Context, db protocol.Admin, whole *protocol.Chunk, parts []partition,
+	next *atomic.Uint64) error {
+	if _, err := db.Exec(ctx, "begin"); err != nil {
+		return err
+	}
+	for {
+		n := next.Add(1) - 1
+		if n >= uint64(len(parts)) {
+			_, err := db.Exec(ctx, "commit")
+			return err
+		}
+		if _, err := db.Exec(ctx, "truncate table only "+sqltext.QuoteTable(parts[n].table)); err != nil {
+			return err
+		}
+		if err := parts[n].chunks(whole, func(chunk *protocol.Chunk) error {
+			_, err := db.Load(ctx, chunk, false)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+}
+
+// loadPieces loads pieces of a table until none is left.
+func loadPieces(ctx context.Context, db protocol.Admin, whole *protocol.Chunk, next *atomic.Uint64) error {
+	for {
+		first := next.Add(leastChunk) - leastChunk
+		if first >= whole.Rows {
+			return nil
+		}
+		chunk := *whole
+		chunk.First, chunk.Rows = first, min(leastChunk, whole.Rows-first)
+		if _, err := db.Load(ctx, &chunk, false); err != nil {
+			return err
+		}
+	}
 }
 
 // loading says how far a table is filled.

@@ -24,6 +24,9 @@ type Options struct {
 	Database         string // a name, a list of pairs or a URL
 	Debug            int    // how often -d or --debug was given
 
+	passfile string   // the file that has the password; "" if none has
+	warnings []string // libpq's, about such a file
+
 	// Of the initialization (-i).
 
 	Initialize      bool

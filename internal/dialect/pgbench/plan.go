@@ -3,16 +3,18 @@ package pgbench
 import (
 	"cmp"
 	"fmt"
-	"net/url"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"brunt/internal/base/lazyregexp"
 	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/plan"
+	"brunt/internal/server/connection"
 	"brunt/internal/server/target"
 )
 
@@ -29,7 +31,7 @@ const (
 func (o *Options) Plan(getenv func(string) string, user func() string) (*plan.Plan, error) {
 	p := &plan.Plan{Name: "pgbench", Seed: o.Seed}
 	if err := o.target(p, getenv, user); err != nil {
-		return nil, fault("%s", err)
+		return nil, o.unready(err.Error())
 	}
 	if o.Initialize {
 		return p, nil
@@ -97,69 +99,65 @@ func (o *Options) phase() plan.Phase {
 	return ph
 }
 
-var hostKey = lazyregexp.New(`(^|[\s?&])host(addr)?\s*=`)
+// option matches the names of libpq's options.
+var option = lazyregexp.New(`^(host|hostaddr|port|user|password|dbname|passfile|service|servicefile|options|replication|` +
+	`application_name|fallback_application_name|client_encoding|connect_timeout|target_session_attrs|channel_binding|` +
+	`load_balance_hosts|tcp_user_timeout|krbsrvname|m(in|ax)_protocol_version|(ssl|gss|require|keepalives|scram_|oauth_)\w*)$`)
 
-// target sets the plan's target as libpq would.
-func (o *Options) target(p *plan.Plan, getenv func(string) string, user func() string) error {
-	t := &p.Target
-	t.Protocol = "pg"
-	host, port := cmp.Or(o.Host, getenv("PGHOST")), cmp.Or(o.Port, getenv("PGPORT"))
-	secured := false
-	if text := o.Database; target.IsConnection(text) || strings.Contains(text, "=") {
-		secured = strings.Contains(text, "sslmode")
-		t.Addresses = []string{o.withHost(text, host, port)}
-		if err := target.Unfold(p); err != nil {
-			return err
-		}
-		t.Database = cmp.Or(t.Database, getenv("PGDATABASE"), o.User, getenv("PGUSER"), user())
-	} else {
-		t.Database = text
-		t.Addresses = []string{conninfo(host, port)}
-		if err := target.Unfold(p); err != nil {
+// target sets the plan's target as libpq would: by the database's connection string, the flags, a service, and the
+// environment.
+func (o *Options) target(p *plan.Plan, getenv func(string) string, user func() string) (err error) {
+	p.Target.Protocol = "pg"
+	s := connection.Settings{"dbname": o.Database}
+	if target.IsConnection(o.Database) || strings.Contains(o.Database, "=") {
+		if s, err = target.ParseLibpq(o.Database); err != nil {
 			return err
 		}
 	}
-	t.User = cmp.Or(t.User, o.User, getenv("PGUSER"), user())
-	return target.Fill(t, secured, func(name string) string {
-		if name == "PGHOST" || name == "PGPORT" {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if option().MatchString(name) {
+			continue
+		}
+		if strings.Contains(o.Database, "://") {
+			return fmt.Errorf(`invalid URI query parameter: "%s"`, name)
+		}
+		return fmt.Errorf(`invalid connection option "%s"`, name)
+	}
+	s.Default(connection.Settings{"host": o.Host, "port": o.Port, "user": o.User})
+	if name := cmp.Or(s["service"], getenv("PGSERVICE")); name != "" {
+		service, err := connection.Service(name, getenv)
+		if err != nil {
+			return err
+		}
+		s.Default(service)
+		delete(s, "service")
+	}
+	s.Default(connection.Settings{"host": getenv("PGHOST"), "hostaddr": getenv("PGHOSTADDR"), "port": getenv("PGPORT"),
+		"user": getenv("PGUSER"), "dbname": getenv("PGDATABASE")})
+	s["port"] = cmp.Or(s["port"], "5432")
+	if strings.Trim(s["host"], ",") == "" && s["hostaddr"] == "" {
+		s["host"] = defaultHost(s["port"])
+	}
+	s["user"] = cmp.Or(s["user"], user())
+	s["dbname"] = cmp.Or(s["dbname"], s["user"])
+	passfile := cmp.Or(s["passfile"], getenv("PGPASSFILE"))
+	delete(s, "passfile")
+	if err := target.UnfoldLibpq(s, p); err != nil {
+		return err
+	}
+	err = target.Fill(&p.Target, s["sslmode"] != "", func(name string) string {
+		switch name {
+		case "PGHOST", "PGHOSTADDR", "PGPORT", "PGSERVICE":
 			return ""
+		case "PGPASSFILE":
+			return passfile
 		}
 		return getenv(name)
-	})
-}
-
-// conninfo returns hosts and ports as a connection string.
-func conninfo(host, port string) string {
-	port = cmp.Or(port, "5432")
-	return fmt.Sprintf("host='%s' port='%s'", cmp.Or(host, defaultHost(port)), port)
-}
-
-// withHost returns a connection string with a host and a port, if it has none.
-func (o *Options) withHost(text, host, port string) string {
-	scheme, rest, isURL := strings.Cut(text, "://")
-	if !isURL {
-		if !hostKey().MatchString(text) {
-			text += " host='" + cmp.Or(host, defaultHost(cmp.Or(port, "5432"))) + "'"
-		}
-		if !strings.Contains(text, "port=") && port != "" {
-			text += " port=" + port
-		}
-		return text
+	}, func(line string) { o.warnings = append(o.warnings, line) })
+	if s["password"]+getenv("PGPASSWORD") == "" && p.Target.Password != "" {
+		o.passfile = cmp.Or(passfile, filepath.Join(getenv("HOME"), ".pgpass"))
 	}
-	authority := rest[:strings.IndexAny(rest+"/", "/?#")]
-	_, address, ok := strings.Cut(authority, "@")
-	if !ok {
-		address = authority
-	}
-	if address != "" || hostKey().MatchString(rest) {
-		return text
-	}
-	sign := "?"
-	if strings.Contains(rest, "?") {
-		sign = "&"
-	}
-	port = cmp.Or(port, "5432")
-	return scheme + "://" + rest + sign + "port=" + port + "&host=" + url.QueryEscape(cmp.Or(host, defaultHost(port)))
+	return err
 }
 
 // defaultHost returns the folder of a server's socket in one of the places where PostgreSQL's packages have it, or the

@@ -59,7 +59,7 @@ var loads = []string{
 	"-t 3 -n -f $D/unset.sql", "-t 3 -n -f $D/unset.sql -M prepared", "-t 3 -n -f $D/open.sql",
 	"-t 2 -n -f $D/pipeline.sql -M extended -r", "-t 2 -n -f $D/pipeline.sql -M simple", "-t 2 -n -f $D/expression.sql",
 	"-t 1 -f $D/one.sql", "-t 1 -n -f $D/aset.sql -M simple", "-t 1 -n -f $D/ddl.sql -M prepared -c 2",
-	"-t 2 -n -S no-such-database", "-t 1 -n -f $D/shell.sql", "-t 5 -n -c 5 -M prepared -f $D/types.sql",
+	"-t 2 -n -S no-such-database", "-n -S foo=1", "-n -S postgresql:///?foo=1", "-t 1 -n -f $D/shell.sql", "-t 5 -n -c 5 -M prepared -f $D/types.sql",
 	"-t 1 -n -f $D/syntax.sql -M simple", "-t 10 -c 1 -n --exit-on-abort -f $D/counter.sql",
 	"-t 5 -n -c 4 -j 2 -M prepared -f $D/serializable.sql", "-t 100 -S --rate=100000 --latency-limit=1000000 -c 2 -n -r",
 	"-t 10 -n -S -f $D/one.sql@2 -r -M prepared -j 2", "-t 3 -n -f $D/special.sql -M prepared -s 3",
@@ -72,6 +72,9 @@ var loads = []string{
 	"-t 2 -n -f $D/p_open.sql -M prepared", "-t 1 -n -f $D/p_empty.sql -M prepared",
 	"-t 2 -n -f $D/p_sync.sql -M extended",
 	"-t 2 -n -f $D/p_sync_set.sql -M extended", "-t 2 -n -f $D/p_sync_open.sql -M extended",
+	"-t 1 -n -f $D/dollars.sql -M extended", "-t 1 -n -f $D/no_shell.sql", "-t 1 -n -f $D/place.sql", "-t 1 -n -f $D/place.sql -M extended", "-t 1 -n -f $D/inside.sql", "-t 1 -n -f $D/detail.sql",
+	"-t 1 -n -f $D/detail.sql -M prepared", "-t 1 -n -f $D/long.sql", "-t 1 -n -f $D/far.sql", "-t 1 -n -f $D/wide.sql",
+	"-t 1 -n -f $D/p_place.sql -M extended", "-t 1 -n -f $D/end.sql",
 }
 
 // pipeline returns a script of one pipeline.
@@ -87,6 +90,14 @@ var scripts = map[string]string{
 	"ddl.sql":      "CREATE TEMP TABLE made (i int) ON COMMIT DROP;\nSELECT 1;\n",
 	"types.sql":    "CREATE TYPE pg_temp.e AS ENUM ('" + strings.Repeat("l", 40) + "', 'm'); DROP TYPE pg_temp.e;\n",
 	"syntax.sql":   "-- not SQL\n  SELECT 1 + ;\n", "copy.sql": "COPY pgbench_branches FROM stdin;\n",
+	"place.sql":  "\\set a 1\nSELECT 1,\r\n\t:a,  nothing\n FROM pgbench_tellers;\n",
+	"inside.sql": "DO $$ BEGIN\n PERFORM 1;\n EXECUTE 'SELECT  none'; END $$;\n",
+	"detail.sql": "CREATE TEMP TABLE u (i int PRIMARY KEY);\nINSERT INTO u VALUES (1), (1);\n",
+	"long.sql":   "SELECT 1 AS a_name, nothing, " + strings.Repeat("'a', ", 30) + "1;\n",
+	"far.sql":    "SELECT " + strings.Repeat("'a', ", 30) + "nothing, " + strings.Repeat("'a', ", 30) + "1;\n",
+	"wide.sql":   "SELECT '日本', 'é', nothing;\n", "end.sql": "SELECT (1\n;\n",
+	"dollars.sql": "\\set a 1\nSELECT $$:a$$;\n", "no_shell.sql": "\\shell no_such_command\nSELECT 1;\n",
+	"p_place.sql": pipeline("SELECT 1;", "SELECT  2,  nothing;", "SELECT 3;"),
 	"null.sql":    "SELECT NULL AS none, '' AS nothing \\gset\nSELECT ':none', length(':nothing');\n",
 	"counter.sql": "SELECT count(*) AS n FROM pgbench_history \\gset\n\\if :n >= 0\n\\set y 1 / 0\n\\endif\n",
 	"serializable.sql": "\\startpipeline\nBEGIN ISOLATION LEVEL SERIALIZABLE;\n" + strings.Repeat("SELECT 1;\n", 10) +
@@ -159,7 +170,7 @@ func TestLoads(t *testing.T) {
 	select1 := []string{"-S", "-t", "1"}
 	for _, version := range testserver.PgbenchVersions() {
 		got, want := ours(version, select1...), original(t, version, select1...)
-		want.stderr = without(want.stderr, "LINE ", "   ^")
+		want.stderr = without(want.stderr, "LINE ", "   ^") // of a query of the session before the load
 		got.out, want.out = masked(got.out), masked(want.out)
 		if got != want || got.code != exitError {
 			t.Errorf("pgbench %d without tables:\n got %+v\nwant %+v", version, got, want)
@@ -183,9 +194,7 @@ func TestLoads(t *testing.T) {
 					differences(masked(got.out), masked(want.out)))
 				continue
 			}
-			// The library words failures to connect, and shows no position or context of an error, and no warnings.
-			drop := []string{"WARNING:", "connection to server", "can't connect", "LINE ", "   ^", "DETAIL:", "HINT:",
-				"CONTEXT:"}
+			drop := []string{"connection to server", "can't connect"} // the library words failures to connect
 			theirs, mine := sorted(without(masked(want.stderr), drop...)), sorted(without(masked(got.stderr), drop...))
 			if strings.TrimSpace(theirs) != strings.TrimSpace(mine) {
 				t.Errorf("pgbench %d %s:\n%s", version, line, differences(mine, theirs))
@@ -206,8 +215,6 @@ func TestDifferences(t *testing.T) {
 		{"syntax.sql", "prepared", `prepared statement "P_0" does not exist`, `0 query 0: ERROR:  syntax error at or near ";"`,
 			"a statement that can't be prepared fails once"},
 		{"copy.sql", "simple", "COPY is not supported in pgbench, aborting", "COPY", "`COPY` in a script"},
-		{"p_set_first.sql", "extended", "WARNING:  SET LOCAL can only be used in transaction blocks", "",
-			"Warnings and notices of the server aren't printed"},
 	} {
 		file := filepath.Join(dir, c.script)
 		if err := os.WriteFile(file, []byte(scripts[c.script]), 0o644); err != nil {
@@ -236,13 +243,15 @@ const tables = `select c.relname, c.relkind, c.relpersistence, coalesce(c.relopt
 const rows = `select md5(string_agg(a::text, ',' order by aid)), count(*), min(length(filler)) from pgbench_accounts a
 	union all select md5(string_agg(a::text, ',' order by tid)), count(*), null from pgbench_tellers a
 	union all select md5(string_agg(a::text, ',' order by bid)), count(*), null from pgbench_branches a
-	union all select 'history', count(*), null from pgbench_history`
+	union all select 'history', count(*), null from pgbench_history
+	union all (select tableoid::regclass::text, count(*), null from pgbench_accounts group by 1 order by 1)`
 
 // initializations are command lines with -i.
 var initializations = []string{"-i -s 1", "-i -s 2 -I dtg", "-i -q -s 1 -F 70 --foreign-keys --unlogged-tables",
 	"-i --init-steps=dtpvg --scale=1 --unlogged-tables --fillfactor=98 --foreign-keys --quiet --partitions=2 " +
 		"--partition-method=hash",
-	"-i --init-steps=dtpvGvv --no-vacuum --foreign-keys --unlogged-tables --partitions=3"}
+	"-i --init-steps=dtpvGvv --no-vacuum --foreign-keys --unlogged-tables --partitions=3",
+	"-i -s 1 --partitions=7 --partition-method=hash -I dtg", "-i -s 2 -q -I g --partitions=2", "-i -s 1 -I dtpfg --partitions=3"}
 
 // TestInitialization compares the tables, their rows and the messages with those of each version.
 func TestInitialization(t *testing.T) {
@@ -256,8 +265,7 @@ func TestInitialization(t *testing.T) {
 			want := original(t, version, args...)
 			shape, content := s.Psql(t, tables), s.Psql(t, rows)
 			got := ours(version, args...)
-			quiet := func(text string) string { return without(masked(text), "NOTICE:") }
-			if got.code != 0 || got.out != want.out || quiet(got.stderr) != quiet(want.stderr) {
+			if got.code != 0 || got.out != want.out || masked(got.stderr) != masked(want.stderr) {
 				t.Errorf("pgbench %d %s:\n got %+v\nwant %+v", version, line, got, want)
 			}
 			if now := s.Psql(t, tables); now != shape {
@@ -266,6 +274,23 @@ func TestInitialization(t *testing.T) {
 			if now := s.Psql(t, rows); now != content {
 				t.Errorf("pgbench %d %s: the rows are\n%s\nwant\n%s", version, line, now, content)
 			}
+		}
+	}
+}
+
+// TestPartitionsAreFrozen checks that the rows of partitions need no vacuum: that all pages are visible to everybody.
+func TestPartitionsAreFrozen(t *testing.T) {
+	s := environment(t)
+	for _, line := range []string{"--partitions=3", "--partitions=3 --partition-method=hash"} {
+		if a := ours(newest, append(strings.Fields(line), "-i", "-q", "-s", "2", "-I", "dtg")...); a.code != 0 {
+			t.Fatalf("%s: %+v", line, a)
+		}
+		s.Psql(t, "analyze pgbench_accounts, pgbench_tellers")
+		const pages = `select relname, relpages > 0, relpages - relallvisible
+			from pg_class where relkind = 'r' and relname ~ 'pgbench_(accounts|tellers)' order by 1`
+		want := "pgbench_accounts_1|t|0\npgbench_accounts_2|t|0\npgbench_accounts_3|t|0\npgbench_tellers|t|0"
+		if got := s.Psql(t, pages); got != want {
+			t.Errorf("%s: pages that not everybody sees:\n%s\nwant\n%s", line, got, want)
 		}
 	}
 }
@@ -326,6 +351,88 @@ func TestLogs(t *testing.T) {
 		want, got := logLines(t, theirs), logLines(t, mine)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("line %d: %s:\n got %q\nwant %q", i, line, got, want)
+		}
+	}
+}
+
+// TestDebug compares the lines of --debug. How often pgbench says that it receives depends on when bytes arrive.
+func TestDebug(t *testing.T) {
+	s := environment(t)
+	s.Psql(t, "create sequence tries")
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"all.sql": "\\set a 1 + 2\n\\if :a > 4\nSELECT 0;\n\\elif :a > 2\nSELECT 1 AS one \\gset p_\n\\else\nSELECT 2;\n\\endif\n" +
+			"\\sleep 1ms\n\\SHELL true :a\n\\setshell b echo 5\n\\if 0\n\\else\nSELECT :a,\n  :p_one;\n\\endif\n",
+		"fails.sql": "SELECT nextval('tries') AS n \\gset\nBEGIN;\nDO $$ BEGIN IF currval('tries') % 2 = 1 THEN " +
+			"RAISE EXCEPTION 'no' USING ERRCODE = '40001'; END IF; END $$;\nEND;\n",
+		"two.sql":  "SELECT 1;\nSELECT 2;\n",
+		"pipe.sql": pipeline("SELECT 1;", "\\set a 5", "SELECT :a;") + "SELECT 3;\n" + pipeline(),
+		"sync.sql": pipeline("\\syncpipeline", "SELECT 1;", "\\syncpipeline", "\\syncpipeline", "SELECT 2;", "SELECT 3;"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	traced := func(a answer) string {
+		return strings.Join(slices.Compact(strings.Split(masked(a.stderr), "\n")), "\n")
+	}
+	for _, version := range testserver.PgbenchVersions() {
+		for _, line := range []string{"-f $D/all.sql -t 2", "-f $D/all.sql -t 2 -M extended", "-f $D/all.sql -t 2 -M prepared",
+			"-f $D/two.sql@0 -f $D/all.sql -t 1 -R 1000 -M prepared", "-f $D/two.sql -C -t 2 -M prepared",
+			"-f $D/fails.sql -t 2 --max-tries=3 -M prepared", "-f $D/fails.sql -t 1 --max-tries=2",
+			"-f $D/pipe.sql -t 2 -M prepared", "-f $D/pipe.sql -t 1 -M extended", "-f $D/sync.sql -t 1 -M extended"} {
+			if version < 17 && strings.Contains(line, "sync.sql") {
+				continue
+			}
+			s.Psql(t, "alter sequence tries restart")
+			args := strings.Fields("--debug -n " + strings.ReplaceAll(line, "$D", dir))
+			want := original(t, version, args...)
+			s.Psql(t, "alter sequence tries restart")
+			got := ours(version, args...)
+			if got.code != want.code || traced(got) != traced(want) {
+				t.Errorf("pgbench %d %s:\n%s\nwant\n%s", version, line, traced(got), traced(want))
+			}
+		}
+	}
+}
+
+// TestSkippedInLogs compares when a client notices that transactions are late: when its own has ended. So the lines of
+// those that it skips follow at once, however long it was busy.
+func TestSkippedInLogs(t *testing.T) {
+	environment(t)
+	file := filepath.Join(t.TempDir(), "busy.sql")
+	if err := os.WriteFile(file, []byte("\\sleep 400 ms\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	theirs, mine := logged(t, newest, "-n", "-T", "2", "-R", "200", "-L", "30", "-f", file)
+	for _, prefix := range []string{theirs, mine} {
+		files, _ := filepath.Glob(prefix + ".*")
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first, micros int64 // when the first of a row was skipped
+		rows, before := 0, ""
+		for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+			fields := strings.Fields(line)
+			if len(fields) != 7 || fields[1] != fmt.Sprint(i+1) {
+				t.Fatalf("%s, line %d: %q", prefix, i, line)
+			}
+			fmt.Sscan(fields[4], &micros)
+			at := micros * 1e6
+			fmt.Sscan(fields[5], &micros)
+			at += micros
+			if fields[2] == "skipped" && before != "skipped" {
+				first = at
+				rows++
+			}
+			if fields[2] == "skipped" && at-first > 200_000 {
+				t.Errorf("%s, line %d: %q, %d µs after the first of its row", prefix, i, line, at-first)
+			}
+			before = fields[2]
+		}
+		if rows < 2 {
+			t.Errorf("%s: %d rows of skipped transactions", prefix, rows)
 		}
 	}
 }

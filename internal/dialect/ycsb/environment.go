@@ -48,7 +48,7 @@ func (d *Database) connect(set *properties.Set, getenv func(string) string) (pla
 	if !given("host") && !given("port") {
 		t.Addresses = nil
 	}
-	if err := target.Fill(&t, given("sslmode"), getenv); err != nil {
+	if err := target.Fill(&t, given("sslmode"), getenv, nil); err != nil {
 		return t, err
 	}
 	t.User, t.Database = cmp.Or(t.User, standard.User), cmp.Or(t.Database, standard.Database)

@@ -175,7 +175,7 @@ func (c *codec) converse(
 			senseless = !take(kind, content)
 			return end, true, 0
 		case 'E':
-			if e := c.errorResponse(content); refusal == nil {
+			if e, _ := c.errorResponse(content); refusal == nil {
 				refusal, senseless = e, e == nil
 			}
 			return end, senseless || refusal.Fatal, 0

@@ -65,6 +65,9 @@ func isOutdated(code, message string) bool {
 // serverError returns the failure for an error response of the server.
 func serverError(severity, code, message, secret string) *protocol.Error {
 	class := classOf(code, message)
+	if code == "08P01" && !fatalSeverity(severity) { // protocol_violation, which the session has survived
+		class = protocol.Server
+	}
 	if code == internalError {
 		code, message = protocol.Picodata(message).Of(code)
 	}

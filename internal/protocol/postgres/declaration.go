@@ -56,6 +56,7 @@ func notation() *protocol.Notation {
 		Variables: map[string]string{
 			"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",
 			"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY",
+			"hostaddr": "PGHOSTADDR", "service": "PGSERVICE", "passfile": "PGPASSFILE",
 		},
 		Settings: map[string]string{"application_name": "PGAPPNAME", "timezone": "PGTZ", "geqo": "PGGEQO"},
 		Refused: map[string][]string{
@@ -65,8 +66,8 @@ func notation() *protocol.Notation {
 			"PGGSSENCMODE":            {"disable", "prefer"},
 			"PGSSLMINPROTOCOLVERSION": {"TLSv1.2"},
 			"PGCLIENTENCODING":        {"UTF8", "UTF-8"},
-			"PGSERVICE":               nil, "PGSERVICEFILE": nil, "PGPASSFILE": nil, "PGHOSTADDR": nil, "PGOPTIONS": nil,
-			"PGREQUIREAUTH": nil, "PGSSLCRL": nil, "PGSSLCRLDIR": nil, "PGSSLNEGOTIATION": nil, "PGSSLCERTMODE": nil,
+			"PGOPTIONS":               nil,
+			"PGREQUIREAUTH":           nil, "PGSSLCRL": nil, "PGSSLCRLDIR": nil, "PGSSLNEGOTIATION": nil, "PGSSLCERTMODE": nil,
 			"PGKRBSRVNAME": nil, "PGREQUIREPEER": nil, "PGGSSDELEGATION": nil, "PGSSLPASSWORD": nil,
 			"PGSSLMAXPROTOCOLVERSION": nil, "PGMINPROTOCOLVERSION": nil, "PGMAXPROTOCOLVERSION": nil,
 			"PGDATESTYLE": nil, "PGCHANNELBINDING": nil, "PGSSLSNI": nil,

@@ -14,6 +14,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"brunt/internal/protocol"
@@ -108,6 +109,17 @@ const fixedSettings = "host=localhost port=5432 user=x password=x dbname=x sslmo
 	"target_session_attrs=any connect_timeout=0 channel_binding=prefer " +
 	"min_protocol_version=3.0 max_protocol_version=3.0"
 
+// usualConfig returns the library's configuration by fixedSettings. The library would read the service that PGSERVICE
+// names, and stop without it, although a target says all.
+var usualConfig = sync.OnceValues(func() (*pgconn.Config, error) {
+	const variable = "PGSERVICE"
+	if service, given := os.LookupEnv(variable); given {
+		os.Unsetenv(variable)
+		defer os.Setenv(variable, service)
+	}
+	return pgconn.ParseConfig(fixedSettings)
+})
+
 // configure returns the library's configuration for a target. It validates every option.
 func configure(t protocol.Target) (*pgconn.Config, error) {
 	host, port, err := splitAddress(t.Address)
@@ -118,10 +130,11 @@ func configure(t protocol.Target) (*pgconn.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, perr := pgconn.ParseConfig(fixedSettings)
+	usual, perr := usualConfig()
 	if perr != nil {
-		return nil, protocol.Bad("the environment's PG… variables stop pgconn from starting; unset PGSERVICE and the like")
+		return nil, protocol.Bad("the environment's PG… variables stop pgconn from starting; unset PGSSLCERTMODE and the like")
 	}
+	config := usual.Copy()
 	config.Host, config.Port = host, port
 	config.User, config.Password, config.Database = t.User, t.Password, t.Database
 	config.RuntimeParams = params
@@ -139,6 +152,11 @@ func configure(t protocol.Target) (*pgconn.Config, error) {
 		config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 		config.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
 			return socket.Dial(socket.With(ctx, t.Way), cmp.Or(path, address))
+		}
+	}
+	if t.Notice != nil {
+		config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+			t.Notice(&protocol.Report{Severity: n.Severity, Message: n.Message, Detail: n.Detail, Hint: n.Hint})
 		}
 	}
 	config.OnPgError = func(_ *pgconn.PgConn, e *pgconn.PgError) bool {

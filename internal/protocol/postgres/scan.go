@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"brunt/internal/protocol"
 
@@ -137,9 +138,11 @@ func (c *codec) wanted(kind byte, req *protocol.Request, reply *protocol.Reply) 
 	case 'I': // EmptyQueryResponse
 		c.endResult(req, reply)
 		return false
-	case '2', '3', 's', 'S', 'N', 'A', 'K', 't', 'H', 'd', 'c':
+	case 'N': // NoticeResponse
+		return req.Notices
+	case '2', '3', 's', 'S', 'A', 'K', 't', 'H', 'd', 'c':
 		// BindComplete, CloseComplete, PortalSuspended, ParameterStatus,
-		// NoticeResponse, NotificationResponse, BackendKeyData,
+		// NotificationResponse, BackendKeyData,
 		// ParameterDescription, CopyOutResponse, CopyData, CopyDone
 		return false
 	}
@@ -208,13 +211,24 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 		c.of(req).renewing = false
 		return false, ""
 	case 'E':
-		err := c.errorResponse(content)
+		err, report := c.errorResponse(content)
 		if err == nil {
 			return false, "a malformed ErrorResponse, type"
 		}
-		failOnce(reply, err)
+		if reply.Class == protocol.OK {
+			reply.Fail(err)
+			reply.Report = report
+		}
 		reply.Fatal = reply.Fatal || err.Fatal
 		return err.Fatal, ""
+	case 'N':
+		var notice pgproto3.NoticeResponse
+		if notice.Decode(content) != nil {
+			return false, "a malformed NoticeResponse, type"
+		}
+		e := pgproto3.ErrorResponse(notice)
+		reply.Notices = append(reply.Notices, c.report(&e))
+		return false, ""
 	case 'G', 'W': // CopyInResponse, CopyBothResponse
 		return false, "a request for COPY data, which operations can't give, type"
 	}
@@ -284,13 +298,29 @@ func parseFields(content []byte) ([]pgconn.FieldDescription, bool) {
 }
 
 // errorResponse decodes an ErrorResponse; nil means that it is malformed.
-func (c *codec) errorResponse(content []byte) *protocol.Error {
+func (c *codec) errorResponse(content []byte) (*protocol.Error, *protocol.Report) {
 	var e pgproto3.ErrorResponse
 	if e.Decode(content) != nil {
-		return nil
+		return nil, nil
 	}
-	return serverError(cmp.Or(e.SeverityUnlocalized, e.Severity), e.Code, e.Message, c.secret)
+	return serverError(cmp.Or(e.SeverityUnlocalized, e.Severity), e.Code, e.Message, c.secret), c.report(&e)
 }
+
+// report returns what an ErrorResponse or a NoticeResponse says, without the password.
+func (c *codec) report(e *pgproto3.ErrorResponse) *protocol.Report {
+	shown := func(text string) string {
+		if len(c.secret) < leastSecret {
+			return text
+		}
+		return strings.ReplaceAll(text, c.secret, "…")
+	}
+	return &protocol.Report{
+		Severity: e.Severity, Message: shown(e.Message), Detail: shown(e.Detail), Hint: shown(e.Hint), Where: shown(e.Where),
+		Position: int(e.Position), Internal: shown(e.InternalQuery), InternalPosition: int(e.InternalPosition)}
+}
+
+// leastSecret is the least length of a password that can be told from ordinary words, as for protocol.Line.
+const leastSecret = 3
 
 // failOnce records err as the reply's failure, unless err is nil or there is a failure already.
 func failOnce(reply *protocol.Reply, err *protocol.Error) {

@@ -43,6 +43,12 @@ func TestClassOf(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, e.Code, want)
 		}
 	}
+	if e := serverError("ERROR", "08P01", "bind message supplies 1 parameters", ""); e.Fatal || e.Class != protocol.Server {
+		t.Errorf("a protocol violation that the session survives is %+v", e)
+	}
+	if e := serverError("FATAL", "08P01", "query_wait_timeout", ""); !e.Fatal || e.Class != protocol.Connect {
+		t.Errorf("a protocol violation that ends the session is %+v", e)
+	}
 	if e := serverError("FATAL", "XX000", "a\n b secret-word", "secret-word"); !e.Fatal || e.Text != "a b …" {
 		t.Errorf("got %+v", e)
 	}

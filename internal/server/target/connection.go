@@ -2,9 +2,11 @@ package target
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,13 +47,14 @@ func Unfold(p *plan.Plan) error {
 // Keywords returns the parameters that a connection string may have.
 func Keywords() []string {
 	return []string{"host", "port", "user", "password", "dbname", "db", "sslmode", "sslrootcert", "sslcert", "sslkey",
-		"connect_timeout", "application_name", "options", "target_session_attrs"}
+		"connect_timeout", "application_name", "options", "target_session_attrs", "hostaddr", "service"}
 }
 
-// Fill fills in missing fields of a target from the environment variables of its protocol, such as libpq's. A password
-// that was hidden in a record counts as missing. secured says that an address or a flag decides about TLS, so that
-// PGSSLMODE and its certificates don't. An error names a variable that isn't understood.
-func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
+// Fill fills in missing fields of a target from the environment variables of its protocol, such as libpq's, and from
+// libpq's files of services and passwords. A password that was hidden in a record counts as missing. secured says that an
+// address or a flag decides about TLS, so that PGSSLMODE and its certificates don't. warn, if not nil, is called if the
+// file of passwords can't be used. An error names a variable that isn't understood.
+func Fill(t *plan.Target, secured bool, getenv func(string) string, warn func(string)) error {
 	d := protocols.Of(t.Protocol)
 	notation := d.Notation
 	if notation == nil || len(notation.Variables) == 0 {
@@ -65,44 +68,98 @@ func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
 				"the plan (docs/environment.md)", name)
 		}
 	}
-	if !secured && !t.TLS.Enabled {
-		s := connection.Settings{}
-		for keyword, name := range notation.Variables {
-			s[keyword] = getenv(name)
+	s := connection.Settings{}
+	if name := getenv(notation.Variables["service"]); name != "" {
+		var err error
+		if s, err = connection.Service(name, getenv); err != nil {
+			return err
 		}
+	}
+	for keyword, name := range notation.Variables {
+		s[keyword] = cmp.Or(s[keyword], getenv(name))
+	}
+	for option, name := range notation.Settings {
+		s[option] = cmp.Or(s[option], getenv(name))
+	}
+	if !secured && !t.TLS.Enabled {
 		if err := s.Secure(&t.TLS); err != nil {
 			return fmt.Errorf("%s: %w", notation.Variables["sslmode"], err)
 		}
 	}
-	get := func(keyword string) string {
-		if name := notation.Variables[keyword]; name != "" {
-			return getenv(name)
+	if len(t.Addresses) == 0 && s["host"]+s["hostaddr"]+s["port"] != "" {
+		var err error
+		if t.Addresses, err = addressesOf(s, t); err != nil {
+			return err
 		}
-		return ""
-	}
-	port := get("port")
-	if len(t.Addresses) == 0 && (get("host") != "" || port != "") {
-		t.Addresses = connection.Addresses(cmp.Or(get("host"), "127.0.0.1"), port)
 	}
 	for i, a := range t.Addresses {
-		if host, weight, _ := strings.Cut(a, "*"); port != "" && weight == "" && !strings.ContainsAny(host, ":/") {
-			t.Addresses[i] = net.JoinHostPort(host, port)
+		if host, weight, _ := strings.Cut(a, "*"); s["port"] != "" && weight == "" && !strings.ContainsAny(host, ":/") {
+			t.Addresses[i] = net.JoinHostPort(host, s["port"])
 		}
 	}
-	for option, name := range notation.Settings {
-		if value := getenv(name); value != "" && t.Options[option] == "" {
+	for option := range notation.Settings {
+		if s[option] != "" && t.Options[option] == "" {
 			t.Options = maps.Clone(t.Options)
 			if t.Options == nil {
 				t.Options = map[string]string{}
 			}
-			t.Options[option] = value
+			t.Options[option] = s[option]
 		}
 	}
-	t.User, t.Database = cmp.Or(t.User, get("user")), cmp.Or(t.Database, get("dbname"))
-	if password := get("password"); password != "" && (t.Password == "" || t.Password == secret.Hidden) {
-		t.Password = password
+	t.User, t.Database = cmp.Or(t.User, s["user"]), cmp.Or(t.Database, s["dbname"])
+	if t.Password != "" && t.Password != secret.Hidden {
+		return nil
 	}
+	if s["password"] == "" && notation.Variables["passfile"] != "" {
+		s["password"] = filedPassword(t, s["passfile"], getenv, warn)
+	}
+	t.Password = cmp.Or(s["password"], t.Password)
 	return nil
+}
+
+// addressesOf returns the addresses that settings name. If they have libpq's hostaddr, that is where connections go, and
+// host is the name in the server's certificate.
+func addressesOf(s connection.Settings, t *plan.Target) ([]string, error) {
+	if s["hostaddr"] == "" {
+		return connection.Addresses(s["host"], s["port"]), nil
+	}
+	addresses := connection.Addresses(s["hostaddr"], s["port"])
+	hosts := strings.Split(s["host"], ",")
+	switch {
+	case s["host"] == "":
+		return addresses, nil
+	case len(hosts) != len(addresses):
+		return nil, fmt.Errorf("could not match %d host names to %d hostaddr values", len(hosts), len(addresses))
+	case !t.TLS.Enabled:
+		return addresses, nil
+	case len(slices.Compact(hosts)) > 1:
+		return nil, errors.New("hostaddr with several hosts and TLS isn't taken: all addresses have one name in certificates")
+	}
+	t.TLS.ServerName = hosts[0]
+	return addresses, nil
+}
+
+// filedPassword returns the password of the first of the target's addresses that a file of passwords has, or "": all
+// sessions have the same.
+func filedPassword(t *plan.Target, name string, getenv func(string) string, warn func(string)) string {
+	file, warning := connection.OpenPasswordFile(name, getenv)
+	if warning != "" && warn != nil {
+		warn(warning)
+	}
+	for _, a := range append(slices.Clone(t.Addresses), "")[:max(len(t.Addresses), 1)] {
+		a, _, _ = strings.Cut(a, "*")
+		host, port := a, ""
+		if i := strings.LastIndexByte(a, ':'); i > strings.LastIndexByte(a, ']') {
+			host, port = a[:i], a[i+1:]
+		}
+		host = strings.Trim(host, "[]")
+		for _, host := range []string{cmp.Or(t.TLS.ServerName, host), host} {
+			if password := file.Find(host, port, t.Database, t.User); password != "" {
+				return password
+			}
+		}
+	}
+	return ""
 }
 
 // connections rejoins connection strings that were split at their commas.
@@ -121,6 +178,22 @@ func connections(addresses []string) (whole []string) {
 var pair = lazyregexp.New(`^\s*(?:host|hostaddr|port|user|password|dbname|passfile|service|options|` +
 	`application_name|connect_timeout|target_session_attrs|channel_binding|load_balance_hosts|ssl\w+|gss\w+|` +
 	`require_auth|keepalives\w*)\s*=`)
+
+// UnfoldLibpq stores settings with libpq's names in the fields of a target of PostgreSQL, as Unfold does those of a
+// connection string.
+func UnfoldLibpq(s connection.Settings, p *plan.Plan) (err error) {
+	p.Target.Addresses, err = unfold(s, p, p.Target.Protocol, false)
+	return err
+}
+
+// ParseLibpq parses what libpq takes for a connection string: a URL, or keyword-value pairs.
+func ParseLibpq(text string) (connection.Settings, error) {
+	s, _, err := parse(text)
+	if s == nil && err == nil {
+		return connection.ParsePairs(text)
+	}
+	return s, err
+}
 
 // notationOf returns the protocol in whose notation an address is a connection string, and whether it is a URL. ok is
 // false if it is no connection string.
@@ -191,6 +264,13 @@ func translate(s connection.Settings, n *protocol.Notation) {
 // first connection string: its user, password and database must be the same as before.
 func unfold(s connection.Settings, p *plan.Plan, of string, further bool) ([]string, error) {
 	t := &p.Target
+	if name := s["service"]; name != "" {
+		service, err := connection.Service(name, os.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		s.Default(service)
+	}
 	if t.Protocol == "" {
 		t.Protocol = of
 	}
@@ -214,7 +294,7 @@ func unfold(s connection.Settings, p *plan.Plan, of string, further bool) ([]str
 	}
 	for name, value := range s {
 		switch name {
-		case "host", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey":
+		case "host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "service":
 		case "connect_timeout":
 			seconds, err := strconv.Atoi(value)
 			if err != nil || seconds < 0 {
@@ -234,7 +314,7 @@ func unfold(s connection.Settings, p *plan.Plan, of string, further bool) ([]str
 			return nil, fmt.Errorf("%s isn't taken in an address; see docs/environment.md", name)
 		}
 	}
-	return connection.Addresses(s["host"], s["port"]), nil
+	return addressesOf(s, t)
 }
 
 // attributes routes operations without a role to the servers that target_session_attrs selects.

@@ -1,9 +1,13 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,11 +127,50 @@ func TestFill(t *testing.T) {
 		{"another protocol", plan.Target{Protocol: "redis"}, plan.Target{Protocol: "redis"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := Fill(&c.given, false, func(name string) string { return variables[name] })
+			err := Fill(&c.given, false, func(name string) string { return variables[name] }, nil)
 			if err != nil || !reflect.DeepEqual(c.given, c.want) {
 				t.Errorf("%+v, want %+v", c.given, c.want)
 			}
 		})
+	}
+}
+
+// Settings of a service and a password of a file set what is missing, too.
+func TestFillFromFiles(t *testing.T) {
+	home := t.TempDir()
+	write := func(name, text string, mode os.FileMode) {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(".pg_service.conf", "[shop]\nhost=db\nport=6543\nuser=u\ndbname=shop\napplication_name=mine\n", 0o644)
+	write(".pgpass", "db:6543:shop:u:secret\nother:*:*:*:T0p\n", 0o600)
+	getenv := func(name string) string {
+		return map[string]string{"HOME": home, "PGSERVICE": "shop", "PGUSER": "nobody"}[name]
+	}
+	for _, c := range []struct {
+		given     plan.Target
+		addresses []string
+		password  string
+	}{
+		{plan.Target{Protocol: "pg"}, []string{"db:6543"}, "secret"},
+		{plan.Target{Protocol: "pg", Addresses: []string{"third:1", "other:2"}}, []string{"third:1", "other:2"}, "T0p"},
+		{plan.Target{Protocol: "pg", Password: "given"}, []string{"db:6543"}, "given"},
+		{plan.Target{Protocol: "pg", User: "v"}, []string{"db:6543"}, ""},
+	} {
+		to := c.given
+		if err := Fill(&to, false, getenv, nil); err != nil || !slices.Equal(to.Addresses, c.addresses) ||
+			to.Password != c.password || to.User != cmp.Or(c.given.User, "u") || to.Options["application_name"] != "mine" {
+			t.Errorf("%+v became %+v: %v", c.given, to, err)
+		}
+	}
+	write("open", "*:*:*:*:secret\n", 0o644)
+	said, to := "", plan.Target{Protocol: "pg", User: "u", Database: "d"}
+	err := Fill(&to, false, func(name string) string {
+		return map[string]string{"PGPASSFILE": filepath.Join(home, "open")}[name]
+	}, func(line string) { said = line })
+	if err != nil || to.Password != "" || !strings.Contains(said, "has group or world access") {
+		t.Errorf("a file that everybody may read: password %q, %q, %v", to.Password, said, err)
 	}
 }
 
@@ -137,7 +180,7 @@ func TestFillSetsOptions(t *testing.T) {
 	to := plan.Target{Protocol: "pg", Options: of}
 	err := Fill(&to, false, func(name string) string {
 		return map[string]string{"PGTZ": "Asia/Tokyo", "PGAPPNAME": "mine"}[name]
-	})
+	}, nil)
 	want := map[string]string{"timezone": "UTC", "application_name": "mine"}
 	if err != nil || !maps.Equal(to.Options, want) || len(of) != 1 {
 		t.Errorf("%v, want %v; the plan's: %v; %v", to.Options, want, of, err)
@@ -158,8 +201,8 @@ func TestFillPassesNothingOver(t *testing.T) {
 		{"PGSSLMODE", "pg", "require", true, plan.TLS{}, ""},
 		{"PGSSLMODE", "redis", "require", false, plan.TLS{}, ""},
 		{"PGSSLMODE", "pg", "sometimes", false, plan.TLS{}, "PGSSLMODE: sslmode=sometimes"},
-		{"PGSERVICE", "pg", "shop", false, plan.TLS{}, "PGSERVICE is set, and brunt doesn't understand it"},
-		{"PGPASSFILE", "pg", "/x", false, plan.TLS{}, "PGPASSFILE is set"},
+		{"PGSERVICE", "pg", "shop", false, plan.TLS{}, `definition of service "shop" not found`},
+		{"PGREQUIREAUTH", "pg", "x", false, plan.TLS{}, "PGREQUIREAUTH is set"},
 		{"PGOPTIONS", "pg", "-c x=y", false, plan.TLS{}, "PGOPTIONS is set"},
 		{"PGOPTIONS", "redis", "-c x=y", false, plan.TLS{}, ""},
 		{"PGSSLMINPROTOCOLVERSION", "pg", "TLSv1.3", false, plan.TLS{}, "PGSSLMINPROTOCOLVERSION is set"},
@@ -176,7 +219,7 @@ func TestFillPassesNothingOver(t *testing.T) {
 					return c.value
 				}
 				return ""
-			})
+			}, nil)
 			if fmt.Sprint(err) == "<nil>" != (c.fault == "") || c.fault != "" && !strings.Contains(err.Error(), c.fault) {
 				t.Errorf("%v, want %q", err, c.fault)
 			}

@@ -176,7 +176,8 @@ func (t *Target) apply(p *plan.Plan, stdin io.Reader, stderr io.Writer) error {
 	if given != "" && (to.Password == known || t.Password != "" || t.PasswordFile != "" || t.AskPassword) {
 		to.Password = given
 	}
-	if err := target.Fill(to, secured, os.Getenv); err != nil {
+	warn := func(line string) { fmt.Fprintf(stderr, "brunt: WARNING: %s\n", line) }
+	if err := target.Fill(to, secured, os.Getenv, warn); err != nil {
 		return err
 	}
 	return planfile.Secrets(p, os.LookupEnv)

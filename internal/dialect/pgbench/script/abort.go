@@ -46,7 +46,13 @@ func (s *session) abort(f protocol.Failure, messages ...string) planscript.Step 
 			h.Error(m)
 		}
 	}
-	f.Text = strings.ReplaceAll(strings.Join(messages, "; "), "\n", " ")
+	for i, m := range messages {
+		for _, part := range []string{"LINE ", "DETAIL:  ", "HINT:  ", "QUERY:  ", "CONTEXT:  "} {
+			m, _, _ = strings.Cut(m, "\n"+part)
+		}
+		messages[i] = m
+	}
+	f.Text = protocol.Line(strings.Join(messages, "; "), "") // a failure is one line
 	return planscript.Step{Move: planscript.End, Failure: f, Quit: true}
 }
 

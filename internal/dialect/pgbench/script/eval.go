@@ -369,6 +369,9 @@ func (m *machine) call(o op, a *[3]value) (value, bool) {
 		if a[0].kind == integer {
 			return intValue(max(a[0].i, -a[0].i)), true
 		}
+		if a[0].kind == boolean { // the C program takes its bits for a double's
+			return doubleValue(math.Float64frombits(uint64(a[0].i))), true
+		}
 		f, ok := m.double(a[0])
 		if f < 0 {
 			f = -f

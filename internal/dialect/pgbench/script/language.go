@@ -48,6 +48,12 @@ func compileAll(scripts []planscript.Operation, o Options) (*Program, *planscrip
 			return nil, &planscript.Error{Operation: i, Line: fault.Line, Column: fault.Column, Text: fault.Message}
 		}
 		script.Weight = operation.Weight
+		for k := range script.Commands {
+			if c := &script.Commands[k]; c.SQL {
+				b.statements++
+				c.number = b.statements
+			}
+		}
 		if err := b.add(script); err != nil {
 			return nil, &planscript.Error{Operation: i, Line: err.Line, Text: err.Message}
 		}
@@ -113,9 +119,10 @@ func defaultSeedOf(o Options) int64 {
 
 // builder makes a program.
 type builder struct {
-	options Options
-	names   *table
-	program Program
+	statements int // of all scripts
+	options    Options
+	names      *table
+	program    Program
 }
 
 // add compiles a script.
@@ -227,7 +234,10 @@ func (p *Program) session(number int) *session {
 			h.Debug(string(v.appendDebug(fmt.Appendf(nil, "debug(script=%d,command=%d): ", s.script, s.pc+1))))
 		}
 	}
-	s.timed = p.options.Host != nil && p.options.Host.Timed != nil
+	if h := p.options.Host; h != nil {
+		s.timed = h.Timed != nil
+		s.tracing = tracing{to: h.Trace, prepared: map[int]bool{}}
+	}
 	s.args = make([]gen.Value, 0, p.params)
 	return s
 }

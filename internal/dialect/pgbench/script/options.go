@@ -48,6 +48,12 @@ type Host struct {
 	Timed func(client, script, command int, took time.Duration)
 	// Info is given what pgbench prints with --verbose-errors.
 	Info func(line string)
+	// Notice is given what the server says besides its answers, as PostgreSQL's libraries print it.
+	Notice func(text string)
+	// Trace is given what pgbench prints with --debug; nil without it. Each says that each transaction has a connection of
+	// its own, on which nothing is prepared.
+	Trace func(line string)
+	Each  bool
 }
 
 // Names of options in plans. A variable's option is its name after variablePrefix.

@@ -159,7 +159,7 @@ func (c *compiler) ended(v *variant, path []int, at int, start *Command) {
 		c.tooMany(start)
 		return
 	}
-	r := protocol.Request{Verb: protocol.SQL, Unnamed: c.options.Mode == Extended, Late: c.options.Mode == Prepared}
+	r := protocol.Request{Verb: protocol.SQL, Notices: true, Unnamed: c.options.Mode == Extended, Late: c.options.Mode == Prepared}
 	var texts []string
 	for _, i := range path {
 		command := &c.script.Commands[i]
@@ -200,7 +200,7 @@ func textKinds(n int) []gen.Kind {
 // request returns the request of a statement that is sent by itself.
 func (c *compiler) request(command *Command) protocol.Request {
 	s := &command.statement
-	r := protocol.Request{Name: command.Text, Verb: protocol.SQL, Text: s.text, Simple: c.options.Mode == Simple,
+	r := protocol.Request{Name: command.Text, Verb: protocol.SQL, Text: s.text, Simple: c.options.Mode == Simple, Notices: true,
 		Late: c.options.Mode == Prepared, Unnamed: c.options.Mode == Extended, Verbatim: len(s.pieces) > 0,
 		Params: textKinds(len(s.params))}
 	if r.Verbatim {

@@ -37,6 +37,7 @@ type Command struct {
 	other      int // \if, \elif: index of the next \elif, \else or \endif of the same level
 	end        int // \if, \elif, \else: index of the \endif
 	statement  statement
+	number     int      // of an SQL statement among those of all scripts, from 1
 	pipeline   *variant // \startpipeline: the statements that may follow
 	last       bool     // no request or pause can follow
 }
@@ -319,7 +320,7 @@ func (p *parser) sleep(l *line, c *Command, places []int) error {
 			if len(c.words) > 1 || n == first {
 				return l.faultAt("invalid sleep time, must be an integer", number, places[0])
 			}
-			c.words = []string{number[:n], number[n:]}
+			c.words = []string{number, number[n:]} // as pgbench prints them
 			places = append(places, places[0]+n)
 		}
 		c.sleep.number = toInt(number[:n])

@@ -36,7 +36,8 @@ type session struct {
 	open     bool     // a transaction block is open
 	pipeline *variant // what has been collected; nil outside of pipelines
 	failure  protocol.Failure
-	failed   int       // the command that failed; −1: none, or it is dealt with
+	failed   int // the command that failed; −1: none, or it is dealt with
+	tracing  tracing
 	rolling  bool      // the request is the ROLLBACK after a failure
 	again    bool      // the transaction begins again after the ROLLBACK
 	request  int       // the last one
@@ -84,6 +85,7 @@ func (s *session) Begin(operation int, _ uint64) planscript.Step {
 	s.saved = s.random
 	s.begun++
 	s.tries = 1
+	s.traceBegin()
 	return s.start()
 }
 
@@ -117,6 +119,7 @@ func (s *session) run() planscript.Step {
 		if s.timed {
 			s.began = time.Now()
 		}
+		s.traceCommand(c)
 		switch c.meta {
 		case metaSet:
 			if step, ok := s.set(c); !ok {
@@ -183,6 +186,7 @@ func (s *session) statement(c *Command) (step planscript.Step, collected bool) {
 			return s.commandFailed(c, `\`+metaNames[c.meta]+" is not allowed in pipeline mode"), false
 		}
 		s.collect(&c.statement)
+		s.traceSent(c)
 		return planscript.Step{}, true
 	}
 	s.args, s.text = s.args[:0], s.text[:0]
@@ -191,6 +195,7 @@ func (s *session) statement(c *Command) (step planscript.Step, collected bool) {
 	} else {
 		s.bind(&c.statement)
 	}
+	s.traceSent(c)
 	return s.send(c.Request, c.last), false
 }
 
@@ -251,9 +256,11 @@ func (s *session) pipe(c *Command) (step planscript.Step, done bool) {
 	case s.pipeline == nil:
 		return s.commandFailed(c, "not in pipeline mode"), false
 	case c.meta == metaSyncPipeline:
+		s.traceSync()
 		s.pipeline = s.pipeline.next[s.pc]
 		return step, true
 	}
+	s.tracePipeline()
 	v := s.pipeline
 	s.pipeline = nil
 	if v.request < 0 { // no statement: nothing to wait for
@@ -264,6 +271,11 @@ func (s *session) pipe(c *Command) (step planscript.Step, done bool) {
 
 // Answered continues after the answer to a request.
 func (s *session) Answered(reply *protocol.Reply) planscript.Step {
+	if h := s.program.options.Host; len(reply.Notices) > 0 && h != nil && h.Notice != nil {
+		for _, n := range reply.Notices {
+			h.Notice(ReportText(n, s.sentText(reply)))
+		}
+	}
 	if reply.Class != protocol.OK {
 		return s.refused(reply)
 	}
@@ -296,7 +308,7 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 		return s.over(failure)
 	case s.rolling:
 		return s.abort(failure, fmt.Sprintf("client %d aborted while rolling back the transaction after an error; %s",
-			s.number, message(&failure)))
+			s.number, s.message(reply)))
 	case failure.Fatal:
 		return s.abort(failure, fmt.Sprintf("client %d aborted in command %d (SQL) of script %d; perhaps the backend "+
 			"died while processing", s.number, s.pc, s.script))
@@ -305,13 +317,13 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 		return s.rollback()
 	case failure.Code != serializationFailure && failure.Code != deadlockDetected:
 		return s.abort(failure, fmt.Sprintf("client %d script %d aborted in command %d query %d: %s", s.number, s.script,
-			s.pc, s.query(reply), message(&failure)))
+			s.pc, s.query(reply), s.message(reply)))
 	}
 	s.failure, s.failed = failure, s.pc
 	s.program.counts[s.script][s.pc].failures.Add(1)
 	s.info(func() string {
 		return fmt.Sprintf("client %d got an error in command %d (SQL) of script %d; %s", s.number, s.pc, s.script,
-			message(&failure))
+			s.message(reply))
 	})
 	if !reply.InBlock {
 		return s.over(failure)
@@ -353,9 +365,6 @@ func (s *session) query(reply *protocol.Reply) (n int) {
 	}
 	return 0
 }
-
-// message returns a failure as PostgreSQL's libraries print errors.
-func message(f *protocol.Failure) string { return "ERROR:  " + f.Text }
 
 // store stores what \gset or \aset has got. problem says what is wrong with it.
 func (s *session) store(c *Command, reply *protocol.Reply) (problem string) {
@@ -419,6 +428,7 @@ func (s *session) branch(commands []Command) (step planscript.Step, ok bool) {
 			s.pc++
 			return step, true
 		}
+		s.traceCommand(&commands[s.pc])
 	}
 }
 
@@ -507,5 +517,12 @@ func (s *session) setShell(c *Command, program, output string) (problem string) 
 		return fmt.Sprintf(`setshell: invalid variable name: "%s"`, c.words[0])
 	}
 	s.vars[c.slot].set(intValue(int64(toInt(number))))
+	if to := s.tracing.to; to != nil {
+		first := "(null)"
+		if len(c.words) > 2 {
+			first = c.words[2]
+		}
+		to(fmt.Sprintf(`%s: shell parameter name: "%s", value: "%s"`, program, first, shown))
+	}
 	return ""
 }
