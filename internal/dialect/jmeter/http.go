@@ -27,6 +27,7 @@ type httpRequest struct {
 	follow, auto, keepAlive, embedded              bool
 	embedOnly, embedNot                            text
 	responseTimeout                                text
+	proxy                                          proxied
 	headers                                        [][2]text
 	cookies                                        *cookieManager
 	cache                                          *cacheManager
@@ -76,9 +77,7 @@ func (c *compiler) http(e *Element) *httpRequest {
 	if !from("HTTPSampler.use_keepalive").has("HTTPSampler.use_keepalive") {
 		r.keepAlive = true
 	}
-	if host := get("HTTPSampler.proxyHost"); host.raw != "" {
-		c.fault(e, "a proxy for one request isn't available")
-	}
+	r.proxy = c.proxied(e, get)
 	if strings.EqualFold(from("HTTPSampler.protocol").text("HTTPSampler.protocol"), "file") {
 		c.fault(e, "the protocol file isn't one of a load")
 	}
@@ -238,6 +237,8 @@ type outgoing struct {
 	origin string
 	head   string // request line and header lines
 	body   string
+	// proxyUser is the header that tells the proxy its user when it asks for one; "": it has none, or it was told.
+	proxyUser string
 }
 
 // build makes the request of a sampler.
@@ -441,7 +442,8 @@ var lineBreaks = strings.NewReplacer("\r", "", "\n", "")
 
 // request makes the lines of a request. own says that it is the sampler's own, and not a redirect or a resource.
 func (r *httpRequest) request(t *thread, method string, u *url.URL, body, contentType string, own bool) *outgoing {
-	out := &outgoing{method: method, url: u, origin: originOf(u), body: body}
+	via := r.proxyOf(t, u)
+	out := &outgoing{method: method, url: u, origin: route(u, via), body: body}
 	var b strings.Builder
 	line := func(name, value string) {
 		b.WriteString(name)
@@ -455,6 +457,10 @@ func (r *httpRequest) request(t *thread, method string, u *url.URL, body, conten
 	}
 	if u.RawQuery != "" || u.ForceQuery {
 		target += "?" + u.RawQuery
+	}
+	whole := via != nil && u.Scheme == "http"
+	if whole {
+		target = "http://" + socket.WithoutZone(u.Host) + target
 	}
 	b.Grow(len(method) + len(target) + usualHead)
 	b.WriteString(method)
@@ -488,6 +494,12 @@ func (r *httpRequest) request(t *thread, method string, u *url.URL, body, conten
 		}
 	}
 	r.fromMemory(t, method, u, line)
+	if whole {
+		line("Proxy-Connection", "Keep-Alive")
+		if !given["proxy-authorization"] {
+			out.proxyUser = proxyAuthorization(via)
+		}
+	}
 	if !given["host"] {
 		line("Host", socket.WithoutZone(u.Host))
 	}
