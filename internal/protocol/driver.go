@@ -128,7 +128,8 @@ type Web struct {
 	// Origin is the "scheme://host:port" (RFC 6454) of a request that goes to another address than the session's
 	// own; "" means the session's own address. Only the library tier sends such requests, over additional
 	// connections of the session. The origin of a Raw request may be "$1": the value of the first parameter. A session
-	// with such requests has no address of its own; it connects to each origin when a request needs it.
+	// with such requests has no address of its own; it connects to each origin when a request needs it. The value may
+	// be "scheme://host:port via http://user:password@proxy:port", for a tunnel through a proxy by CONNECT.
 	Origin string
 	// Hash is the expected FNV-1a 64 hash of the reply's body. The driver verifies it on every HashEvery-th reply.
 	Hash      uint64

@@ -61,7 +61,7 @@ Options:
   -U  User-Agent, before hey's own
   -a  user:password
   -h2 HTTP/2 where the server offers it
-  -x  HTTP proxy, http://host:port, through which connections go by CONNECT
+  -x  HTTP proxy, http://host:port, which gets whole URLs, and CONNECT for https
 
   -host                 header Host
   -disable-compression  don't ask for gzip

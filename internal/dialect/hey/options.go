@@ -183,7 +183,6 @@ func (o *Options) Plan() (*plan.Plan, error) {
 		return nil, err
 	}
 	endpoints.Secure(&p.Target, true, "", "", "", !o.NoRedirects)
-	p.Target.Way.Via = o.Proxy
 	if o.User != "" {
 		p.Target.User, p.Target.Password = o.User, o.Password
 	}
@@ -196,6 +195,9 @@ func (o *Options) Plan() (*plan.Plan, error) {
 	}
 	if !o.NoRedirects {
 		options["redirects"] = "9" // net/http's limit
+	}
+	if p.Target.Way.Via = o.Proxy; o.Proxy != "" {
+		options["proxy"] = "via"
 	}
 	if !o.HTTP2 {
 		options["http2"] = "off"

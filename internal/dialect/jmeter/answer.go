@@ -137,6 +137,9 @@ func (t *thread) answeredHTTP(reply *protocol.Reply) script.Step {
 		r.body = append([]byte(nil), reply.Captured[1].B...)
 	}
 	head := headerLines(r.head)
+	if step, again := t.identify(reply.Status, head); again {
+		return step
+	}
 	r.contentType, r.encoding = head.get("Content-Type"), head.get("Content-Encoding")
 	r.kind = dataType(r.contentType)
 	t.leaf.s.http.remember(t, t.out, head, reply.Status)

@@ -184,9 +184,6 @@ func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, err
 	if e.scaledBy.property != "" {
 		out.Scripts.ScaledBy, out.Scripts.RatePerS = propertyOption+e.scaledBy.property, e.scaledBy.ratePerS
 	}
-	if p.web() {
-		out.Target.Way.Via = e.o.Proxy
-	}
 	if err := own.Apply(out); err != nil {
 		return nil, err
 	}

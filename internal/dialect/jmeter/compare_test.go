@@ -10,6 +10,7 @@ import (
 	"maps"
 	"mime"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -31,8 +32,9 @@ var update = flag.Bool("update", false, "make the golden files again with JMeter
 // site is a server that answers the same each time and counts what it was asked for.
 type site struct {
 	*httptest.Server
-	mu   sync.Mutex
-	seen map[string]int
+	secure *httptest.Server // which the site reaches as a proxy
+	mu     sync.Mutex
+	seen   map[string]int
 }
 
 func newSite(t *testing.T) *site {
@@ -92,12 +94,47 @@ func newSite(t *testing.T) *site {
 		}
 		_, _ = io.WriteString(w, "in")
 	})
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.note(r)
-		mux.ServeHTTP(w, r)
-	}))
+		if !s.proxied(w, r) {
+			mux.ServeHTTP(w, r)
+		}
+	})
+	s.Server, s.secure = httptest.NewServer(handler), httptest.NewTLSServer(handler)
+	t.Cleanup(s.secure.Close)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// proxied answers a request to the site as a proxy: it refuses, or opens a tunnel. It reports whether it has answered.
+func (s *site) proxied(w http.ResponseWriter, r *http.Request) bool {
+	known := r.Header.Get("Proxy-Authorization") == "Basic YW5uOnNlY3JldA==" // ann:secret
+	switch {
+	case strings.HasPrefix(r.Host, "user.") && !known:
+		w.Header().Set("Proxy-Authenticate", `Basic realm="proxy"`)
+		w.WriteHeader(http.StatusProxyAuthRequired)
+		return true
+	case r.Method != http.MethodConnect:
+		return false
+	}
+	to, err := net.Dial("tcp", s.secure.Listener.Addr().String())
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	}
+	w.WriteHeader(http.StatusOK)
+	from, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		to.Close()
+		return true
+	}
+	go func() {
+		_, _ = io.Copy(to, from)
+		to.Close()
+	}()
+	_, _ = io.Copy(from, to)
+	from.Close()
+	return true
 }
 
 func packed(w http.ResponseWriter, _ *http.Request) {
@@ -112,10 +149,10 @@ func packed(w http.ResponseWriter, _ *http.Request) {
 
 // note counts a request: its line, the headers that plans set, and its body.
 func (s *site) note(r *http.Request) {
-	line := r.Method + " " + r.URL.RequestURI()
+	line := r.Method + " " + r.RequestURI
 	for _, name := range []string{"X-Who", "X-All", "Cookie", "Authorization", "If-None-Match", "Accept-Encoding",
-		"Accept"} {
-		if v := r.Header.Get(name); v != "" {
+		"Accept", "Proxy-Connection", "Proxy-Authorization"} {
+		if v := r.Header.Get(name); v != "" && r.Method != http.MethodConnect {
 			line += fmt.Sprintf(" %s=%q", name, v)
 		}
 	}
@@ -247,7 +284,8 @@ func TestPlansAreJMeters(t *testing.T) {
 	path := plans(t)
 	log := filepath.Join(filepath.Dir(path), "set.jtl")
 	port := s.URL[strings.LastIndexByte(s.URL, ':')+1:]
-	args := []string{"-n", "-t", path, "-l", log, "-Jport=" + port}
+	args := []string{"-n", "-t", path, "-l", log, "-Jport=" + port, "-H", "127.0.0.1", "-P", port, "-u", "ann",
+		"-a", "secret", "-N", "localhost|*.0.0.1"}
 	if *update {
 		cmd := exec.Command("java", append(testserver.JMeter(t, t.TempDir()), args...)...)
 		cmd.Dir = filepath.Dir(path)

@@ -3,6 +3,7 @@ package jmeter
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -218,6 +219,7 @@ func (c *compiler) arguments(e *Element, list []*property) {
 		if outer.name != "Arguments.arguments" {
 			continue
 		}
+		c.program.lists = append(c.program.lists, len(c.program.variables))
 		for _, arg := range outer.list {
 			name, err := parseText(arg.value("Argument.name"))
 			value, err2 := parseText(arg.value("Argument.value"))
@@ -243,17 +245,19 @@ func (c *compiler) variablesBelow(e *Element) {
 	}
 }
 
-// startingVariables evaluates the user defined variables. They don't see each other, but properties.
+// startingVariables evaluates the user defined variables. They see properties and those of earlier elements, but not
+// those of their own.
 func (c *compiler) startingVariables() map[string]string {
 	t := &thread{program: c.program, group: &group{}, vars: map[string]string{}, random: newRandom(c.in.seed, 1<<40)}
 	now := c.program.now()
 	out := map[string]string{"START.MS": strconv.FormatInt(now.UnixMilli(), 10), "START.YMD": javaTime("yyyyMMdd", now),
 		"START.HMS": javaTime("HHmmss", now), "TESTSTART.MS": strconv.FormatInt(now.UnixMilli(), 10)}
 	for i := range c.program.variables {
+		if slices.Contains(c.program.lists, i) {
+			maps.Copy(t.vars, out)
+		}
 		v := &c.program.variables[i]
-		value := v[1].eval(t)
-		out[v[0].eval(t)] = value
-		t.vars[v[0].eval(t)] = value
+		out[v[0].eval(t)] = v[1].eval(t)
 	}
 	return out
 }
@@ -385,7 +389,7 @@ func (c *compiler) settings(m *node, e *Element) {
 	switch m.kind {
 	case loopController:
 		m.loops, m.forever = c.text(e, "LoopController.loops"), true
-		if strings.TrimSpace(m.loops.raw) == "" {
+		if !e.has("LoopController.loops") {
 			m.loops = text{raw: "1"}
 		}
 	case whileController:

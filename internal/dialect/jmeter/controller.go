@@ -33,6 +33,8 @@ type controller struct {
 	began    time.Time // runtime
 	position int       // foreach
 	locked   bool      // critical section
+	index    string    // loops: the variable with the number of the pass; "": its name isn't known yet
+	nothing  int       // transaction: children whose turn ended since the last sampler
 	begun    *transaction
 }
 
@@ -69,6 +71,32 @@ func build(n *node, up *controller) *controller {
 
 // next returns the next sampler; nil when the controller's turn is over.
 func (c *controller) next(t *thread) *leaf {
+	l := c.choose(t)
+	switch c.node.kind {
+	case loopController, whileController:
+		c.tell(t, c.loops)
+	case foreachController:
+		c.tell(t, max(c.position-1, 0))
+	}
+	return l
+}
+
+// tell sets the variable of the number of a pass.
+func (c *controller) tell(t *thread, pass int) {
+	if c.up == nil { // see thread.iterated
+		return
+	}
+	name := c.index
+	if name == "" {
+		name = "__jm__" + c.node.name.eval(t) + "__idx"
+		if c.node.name.fixed() {
+			c.index = name
+		}
+	}
+	t.vars[name] = strconv.Itoa(pass)
+}
+
+func (c *controller) choose(t *thread) *leaf {
 	switch c.node.kind {
 	case loopController:
 		if c.loopOver(t) {
@@ -178,6 +206,9 @@ func (c *controller) generic(t *thread) *leaf {
 				}
 			}
 			return l
+		}
+		if c.nothing++; k.controller.node.kind == transactionController && k.controller.node.parent && c.begun != nil {
+			c.begun.calls++ // that of the transaction's end
 		}
 		if c.returnedNothing(t, k.controller) {
 			return c.next(t)
@@ -502,7 +533,8 @@ func (t *thread) leave(from *controller, how string) {
 // transaction is a transaction under way.
 type transaction struct {
 	result  *result
-	calls   int
+	calls   int // of TransactionController.next that found something
+	samples int
 	failed  int
 	idle    time.Duration
 	prevEnd time.Time
@@ -514,6 +546,7 @@ type transaction struct {
 func (c *controller) transact(t *thread) *leaf {
 	if c.first {
 		now := t.program.now()
+		c.nothing = 0
 		c.begun = &transaction{result: &result{label: c.node.name.eval(t), success: true, start: now, url: "null"},
 			prevEnd: now}
 	}
@@ -521,12 +554,16 @@ func (c *controller) transact(t *thread) *leaf {
 	if l == nil && c.begun != nil {
 		c.commit(t)
 	}
+	if l != nil && l != yielding && c.begun != nil && !c.node.parent {
+		c.begun.calls += 1 + c.nothing // JMeter's GenericController.next calls itself after each
+		c.nothing = 0
+	}
 	return l
 }
 
 // add counts a sample of a transaction.
 func (x *transaction) add(r *result) {
-	x.calls++
+	x.samples++
 	if r.start.After(x.prevEnd) {
 		x.idle += r.start.Sub(x.prevEnd)
 	}
@@ -559,6 +596,9 @@ func (c *controller) commit(t *thread) {
 	case !timers:
 		r.idle = x.idle + max(r.end.Sub(x.prevEnd), 0)
 	}
+	if c.node.parent {
+		x.calls = x.samples
+	}
 	r.message = "Number of samples in transaction : " + strconv.Itoa(x.calls) + ", number of failing samples : " +
 		strconv.Itoa(x.failed)
 	if r.success {
@@ -567,6 +607,6 @@ func (c *controller) commit(t *thread) {
 		r.code = x.code
 	}
 	r.transaction = !c.node.parent
-	r.unnamed = x.calls == 0
+	r.unnamed = x.samples == 0 && !c.node.parent
 	t.emit(r, c.up, nil)
 }

@@ -310,7 +310,7 @@ func (c *compiler) jsonExtractor(e *Element) postProcessor {
 			return out
 		}
 		all = append(all, x)
-		if e.flag(prefix + "compute_concatenation") {
+		if e.flag(prefix + "compute_concat") {
 			all = append(all, c.concatenation(x))
 		}
 	}

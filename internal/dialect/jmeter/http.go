@@ -13,6 +13,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/ianaindex"
 
 	"brunt/internal/base/secret"
 	"brunt/internal/protocol/socket"
@@ -27,6 +31,7 @@ type httpRequest struct {
 	follow, auto, keepAlive, embedded              bool
 	embedOnly, embedNot                            text
 	responseTimeout                                text
+	proxy                                          proxied
 	headers                                        [][2]text
 	cookies                                        *cookieManager
 	cache                                          *cacheManager
@@ -76,9 +81,7 @@ func (c *compiler) http(e *Element) *httpRequest {
 	if !from("HTTPSampler.use_keepalive").has("HTTPSampler.use_keepalive") {
 		r.keepAlive = true
 	}
-	if host := get("HTTPSampler.proxyHost"); host.raw != "" {
-		c.fault(e, "a proxy for one request isn't available")
-	}
+	r.proxy = c.proxied(e, get)
 	if strings.EqualFold(from("HTTPSampler.protocol").text("HTTPSampler.protocol"), "file") {
 		c.fault(e, "the protocol file isn't one of a load")
 	}
@@ -238,6 +241,8 @@ type outgoing struct {
 	origin string
 	head   string // request line and header lines
 	body   string
+	// proxyUser is the header that tells the proxy its user when it asks for one; "": it has none, or it was told.
+	proxyUser string
 }
 
 // build makes the request of a sampler.
@@ -320,8 +325,30 @@ func parseURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
+// plainQuery encodes what a query has beyond ASCII.
+func plainQuery(q string) string {
+	for i := range len(q) {
+		if q[i] >= utf8.RuneSelf {
+			break
+		}
+		if i == len(q)-1 {
+			return q
+		}
+	}
+	var b strings.Builder
+	for _, c := range []byte(q) {
+		if c < utf8.RuneSelf {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
 // query returns the arguments as a query.
 func (r *httpRequest) query(t *thread) string {
+	charset := r.charset(t)
 	var b strings.Builder
 	for i := range r.args {
 		a := &r.args[i]
@@ -330,7 +357,7 @@ func (r *httpRequest) query(t *thread) string {
 			continue
 		}
 		if a.encode {
-			name, value = formEncode(name), formEncode(value)
+			name, value = formEncode(inCharset(name, charset)), formEncode(inCharset(value, charset))
 		}
 		equals := a.equals.eval(t)
 		b.Grow(1 + len(name) + len(equals) + len(value))
@@ -372,14 +399,37 @@ func (r *httpRequest) body(t *thread, method string) (body, contentType string, 
 			}
 			b.WriteString(v)
 		}
-		return b.String(), "text/plain; charset=" + cmp.Or(strings.TrimSpace(r.encoding.eval(t)), "UTF-8"), nil
+		name := r.charset(t)
+		return inCharset(b.String(), name), "text/plain; charset=" + name, nil
 	}
-	charset := cmp.Or(strings.TrimSpace(r.encoding.eval(t)), "UTF-8")
-	return r.form(t), "application/x-www-form-urlencoded; charset=" + charset, nil
+	name := r.charset(t)
+	return r.form(t, name), "application/x-www-form-urlencoded; charset=" + name, nil
+}
+
+// charset returns the encoding of what the request sends.
+func (r *httpRequest) charset(t *thread) string {
+	return cmp.Or(strings.TrimSpace(r.encoding.eval(t)), "UTF-8")
+}
+
+// inCharset returns a text in another encoding, with "?" for what it lacks. Of an unknown encoding, the text stays.
+func inCharset(s, name string) string {
+	if strings.EqualFold(name, "UTF-8") {
+		return s
+	}
+	e, err := ianaindex.IANA.Encoding(name)
+	if e == nil || err != nil {
+		return s
+	}
+	encoder := encoding.ReplaceUnsupported(e.NewEncoder())
+	out, err := encoder.String(s)
+	if err != nil {
+		return s
+	}
+	return strings.ReplaceAll(out, "\x1a", "?")
 }
 
 // form returns the arguments as a form. Values that aren't to be encoded are taken to be encoded already.
-func (r *httpRequest) form(t *thread) string {
+func (r *httpRequest) form(t *thread, encoding string) string {
 	var b strings.Builder
 	for i := range r.args {
 		a := &r.args[i]
@@ -398,7 +448,7 @@ func (r *httpRequest) form(t *thread) string {
 		if b.Len() > 0 {
 			b.WriteByte('&')
 		}
-		b.WriteString(formEncode(name) + "=" + formEncode(value))
+		b.WriteString(formEncode(inCharset(name, encoding)) + "=" + formEncode(inCharset(value, encoding)))
 	}
 	return b.String()
 }
@@ -441,7 +491,8 @@ var lineBreaks = strings.NewReplacer("\r", "", "\n", "")
 
 // request makes the lines of a request. own says that it is the sampler's own, and not a redirect or a resource.
 func (r *httpRequest) request(t *thread, method string, u *url.URL, body, contentType string, own bool) *outgoing {
-	out := &outgoing{method: method, url: u, origin: originOf(u), body: body}
+	via := r.proxyOf(t, u)
+	out := &outgoing{method: method, url: u, origin: route(u, via), body: body}
 	var b strings.Builder
 	line := func(name, value string) {
 		b.WriteString(name)
@@ -454,7 +505,11 @@ func (r *httpRequest) request(t *thread, method string, u *url.URL, body, conten
 		target = "/"
 	}
 	if u.RawQuery != "" || u.ForceQuery {
-		target += "?" + u.RawQuery
+		target += "?" + plainQuery(u.RawQuery)
+	}
+	whole := via != nil && u.Scheme == "http"
+	if whole {
+		target = "http://" + socket.WithoutZone(u.Host) + target
 	}
 	b.Grow(len(method) + len(target) + usualHead)
 	b.WriteString(method)
@@ -488,6 +543,12 @@ func (r *httpRequest) request(t *thread, method string, u *url.URL, body, conten
 		}
 	}
 	r.fromMemory(t, method, u, line)
+	if whole {
+		line("Proxy-Connection", "Keep-Alive")
+		if !given["proxy-authorization"] {
+			out.proxyUser = proxyAuthorization(via)
+		}
+	}
 	if !given["host"] {
 		line("Host", socket.WithoutZone(u.Host))
 	}

@@ -64,6 +64,9 @@ func TestFaults(t *testing.T) {
 		{"class", script("new Socket()"), "the script, line 1: new Socket isn't translated"},
 		{"closure", script("[1].each { println it }"), "the script, line 1:"},
 		{"unknown name", script("foo = bar + 1"), `the script, line 1: the name "bar" is unknown`},
+		{"proxy", strings.Replace(around(""), `</HTTPSamplerProxy>`, `<stringProp name="HTTPSampler.proxyHost">p</stringProp>`+
+			`<stringProp name="HTTPSampler.proxyScheme">https</stringProp></HTTPSamplerProxy>`, 1),
+			`x.jmx:7: HTTPSampler "h": the proxy's scheme https isn't available`},
 		{"regex",
 			around(`<RegexExtractor testname="r"><stringProp name="RegexExtractor.regex">(</stringProp></RegexExtractor>` +
 				`<hashTree/>`), `RegexExtractor "r": "(" isn't a regular expression`},
@@ -304,16 +307,14 @@ func TestPoisson(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for line, want := range map[string]string{
 		"-n -t a.jmx -l b.jtl -Ja=1 -J b=2 -Gc=3": "",
-		"-t a.jmx":                       "add -n",
-		"-n":                             "name a test plan",
-		"-n -t a.jmx -e":                 "brunt report --html",
-		"-n -t a.jmx -r":                 "--workers",
-		"-n -t a.jmx -H proxy":           "both -H HOST and -P PORT",
-		"-n -t a.jmx -N local":           "all requests go through the proxy",
-		"-n -t a.jmx -H p -P 1 -E https": "reached over http",
-		"-n -t":                          "needs a value",
-		"-n -t a.jmx --logfil x":         "did you mean --logfile?",
-		"a.jmx":                          "given by -t",
+		"-t a.jmx":               "add -n",
+		"-n":                     "name a test plan",
+		"-n -t a.jmx -e":         "brunt report --html",
+		"-n -t a.jmx -r":         "--workers",
+		"-n -t a.jmx -H proxy":   "both -H HOST and -P PORT",
+		"-n -t":                  "needs a value",
+		"-n -t a.jmx --logfil x": "did you mean --logfile?",
+		"a.jmx":                  "given by -t",
 	} {
 		o, err := ParseOptions(strings.Fields(line))
 		switch {

@@ -188,9 +188,11 @@ type Program struct {
 	samplers   []*sampler
 	operations []operation
 	variables  [][2]text // user defined variables, in order
+	lists      []int     // where the variables of an element begin
 	protocol   string
-	roams      bool   // requests say where they go
-	origin     string // if not: scheme://host:port
+	roams      bool          // requests say where they go
+	proxy      *overallProxy // of requests that name none; nil: none
+	origin     string        // if not: scheme://host:port
 	files      *files
 	seed       uint64
 	now        func() time.Time

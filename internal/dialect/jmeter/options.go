@@ -3,8 +3,6 @@ package jmeter
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +21,6 @@ type Options struct {
 	Force     bool // -f
 	Help      bool
 	Version   bool
-	Proxy     string // URL of the HTTP proxy through which requests go: -H, -P, -u, -a; "": none
 	propFiles []string
 }
 
@@ -49,7 +46,7 @@ var options = []option{
 	{"X", "remoteexit", 0, "brunt has workers instead of JMeter's servers: --workers N"},
 	{"H", "proxyHost", 1, ""}, {"P", "proxyPort", 1, ""}, {"E", "proxyScheme", 1, ""}, {"u", "username", 1, ""},
 	{"a", "password", 1, ""},
-	{"N", "nonProxyHosts", 1, "all requests go through the proxy"},
+	{"N", "nonProxyHosts", 1, ""},
 }
 
 // ParseOptions parses a command line without the program's name.
@@ -164,9 +161,6 @@ func (o *Options) check(given [][2]string) error {
 		}
 		parseProperties(string(b), o.Props)
 	}
-	if err := o.proxy(given); err != nil {
-		return err
-	}
 	for _, g := range given {
 		if g[0] != "J" && g[0] != "G" && g[0] != "D" {
 			continue
@@ -182,13 +176,10 @@ func (o *Options) check(given [][2]string) error {
 		}
 		o.Props[strings.TrimSpace(name)] = value
 	}
-	return nil
+	return o.proxy(given)
 }
 
-// proxyScheme is how proxies are reached.
-const proxyScheme = "http"
-
-// proxy reads the options of the HTTP proxy.
+// proxy makes properties of the options of the HTTP proxy, as JMeter does.
 func (o *Options) proxy(given [][2]string) error {
 	last := map[string]string{}
 	for _, g := range given {
@@ -200,14 +191,13 @@ func (o *Options) proxy(given [][2]string) error {
 		return nil
 	case host == "" || port == "":
 		return errors.New("name the proxy by both -H HOST and -P PORT")
-	case last["E"] != "" && last["E"] != proxyScheme:
-		return fmt.Errorf("-E %s: proxies are reached over http", last["E"])
 	}
-	u := url.URL{Scheme: proxyScheme, Host: net.JoinHostPort(host, port)}
-	if user := last["u"]; user != "" {
-		u.User = url.UserPassword(user, last["a"])
+	for letter, name := range map[string]string{"H": proxyHost, "P": proxyPort, "E": proxyScheme, "u": proxyUser,
+		"a": proxyPass, "N": nonProxyHosts} {
+		if value, ok := last[letter]; ok {
+			o.Props[name] = value
+		}
 	}
-	o.Proxy = u.String()
 	return nil
 }
 

@@ -109,31 +109,33 @@ func (c *compiler) targets() {
 		}
 		return
 	}
+	p.proxy = c.overallProxy()
 	var first string
 	for _, s := range p.samplers {
 		if s.kind != httpSampler {
 			continue
 		}
 		h := s.http
-		u, known := c.place(h)
+		to, known := c.place(h)
 		switch {
 		case !known:
 			p.roams = true
 		case first == "":
-			first = originOf(u)
-		case first != originOf(u):
+			first = to
+		case first != to:
 			p.roams = true
 		}
-		p.roams = p.roams || h.embedded
+		p.roams = p.roams || h.embedded || strings.Contains(to, " ")
 	}
 	if v, ok := p.property(hostsProperty); ok && v == "any" {
 		p.roams = true
 	}
+	first, _, _ = strings.Cut(first, " ")
 	p.origin = cmp.Or(first, "http://127.0.0.1:80")
 }
 
-// place returns where a request goes, if that is known before the load.
-func (c *compiler) place(h *httpRequest) (u *url.URL, known bool) {
+// place returns where the connection of a request leads, if that is known before the load.
+func (c *compiler) place(h *httpRequest) (to string, known bool) {
 	at := *h
 	switch {
 	case strings.HasPrefix(h.path.raw, "http"):
@@ -144,11 +146,14 @@ func (c *compiler) place(h *httpRequest) (u *url.URL, known bool) {
 		at.path = text{raw: "/"}
 		known = c.stable(&h.domain) && c.stable(&h.port) && c.stable(&h.protocol)
 	}
-	if !known {
-		return nil, false
+	if !known || !c.fixedRoute(h) {
+		return "", false
 	}
 	u, err := at.address(c.dry(), "POST")
-	return u, err == nil
+	if err != nil {
+		return "", false
+	}
+	return route(u, h.proxyOf(c.dry(), u)), true
 }
 
 // forever is the planned duration of a load: its threads say when it ends.

@@ -389,6 +389,18 @@ func (t *thread) failed() {
 	}
 }
 
+// hides makes a sample a part of the nearest transaction whose samples are parts of it. It reports whether there is one.
+func (c *controller) hides(r *result) bool {
+	for ; c != nil; c = c.up {
+		if c.begun != nil && c.node.parent {
+			c.begun.add(r)
+			c.begun.result.parts = append(c.begun.result.parts, r)
+			return true
+		}
+	}
+	return false
+}
+
 // emit reports a sample to the transactions around it and to the listeners.
 func (t *thread) emit(r *result, up *controller, s *sampler) {
 	p := t.program
@@ -398,20 +410,13 @@ func (t *thread) emit(r *result, up *controller, s *sampler) {
 	p.mu.Lock()
 	r.groupThreads, r.allThreads = p.actives[t.group], p.active
 	p.mu.Unlock()
-	hidden := false
-	for c := up; c != nil; c = c.up {
-		switch {
-		case c.begun == nil || hidden:
-		case c.node.parent:
-			c.begun.add(r)
-			c.begun.result.parts = append(c.begun.result.parts, r)
-			hidden = true
-		case s != nil:
+	if !r.transaction && up.hides(r) {
+		return
+	}
+	for c := up; c != nil && s != nil; c = c.up {
+		if c.begun != nil {
 			c.begun.add(r)
 		}
-	}
-	if hidden {
-		return
 	}
 	for _, sink := range p.sinks {
 		sink.Sample(r)

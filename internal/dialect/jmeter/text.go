@@ -148,6 +148,10 @@ func refer(name, raw string, args []text) (part, bool, error) {
 		return part{variable: name}, true, nil
 	}
 	f, known := functions()[name]
+	_, untranslated := untranslated[name]
+	if !known && args == nil && !untranslated && !strings.HasSuffix(raw, ")}") { // such as __jm__NAME__idx
+		return part{variable: name}, true, nil
+	}
 	if !known {
 		return part{}, false, &unknownFunction{name}
 	}

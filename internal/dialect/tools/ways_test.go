@@ -131,6 +131,7 @@ type proxy struct {
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Proxy-Authorization") != "Basic "+base64.StdEncoding.EncodeToString([]byte("me:pw")) {
+		w.Header().Set("Proxy-Authenticate", `Basic realm="proxy"`)
 		w.WriteHeader(http.StatusProxyAuthRequired)
 		return
 	}
@@ -168,6 +169,8 @@ func TestToolsGoThroughProxies(t *testing.T) {
 	var served atomic.Int64
 	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served.Add(1) }))
 	defer web.Close()
+	secure := httptest.NewTLSServer(web.Config.Handler)
+	defer secure.Close()
 	var p proxy
 	via := httptest.NewServer(&p)
 	defer via.Close()
@@ -179,13 +182,14 @@ func TestToolsGoThroughProxies(t *testing.T) {
 	options := " -H " + host + " -P " + port + " -u me -a pw"
 	for name, c := range map[string]struct {
 		args  string
-		whole bool
+		whole int64 // URLs that the proxy gets; 0: it is asked for tunnels
 	}{
-		"ab":                        {"ab -n 2 -X " + at + " -P me:pw " + web.URL + "/", true},
-		"hey":                       {"hey -n 2 -c 1 -x http://me:pw@" + at + " " + web.URL, false},
-		"http":                      {"http " + web.URL + " --requests 2 --via http://me:pw@" + at, false},
-		"jmeter":                    {"jmeter -n -t " + jmx + options, false},
-		"jmeter, sending to anyone": {"jmeter -n -t " + jmx + options + " -Jbrunt.hosts=any", false},
+		"ab":                        {"ab -n 2 -X " + at + " -P me:pw " + web.URL + "/", 2},
+		"hey":                       {"hey -n 2 -c 1 -x http://me:pw@" + at + " " + web.URL, 2},
+		"hey, TLS":                  {"hey -n 2 -c 1 -x http://me:pw@" + at + " " + secure.URL, 0},
+		"http":                      {"http " + web.URL + " --requests 2 --via http://me:pw@" + at, 0},
+		"jmeter":                    {"jmeter -n -t " + jmx + options, 1},
+		"jmeter, sending to anyone": {"jmeter -n -t " + jmx + options + " -Jbrunt.hosts=any", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.tunnels.Store(0)
@@ -193,7 +197,7 @@ func TestToolsGoThroughProxies(t *testing.T) {
 			served.Store(0)
 			words := strings.Fields(c.args)
 			o := shell.Run(t, "brunt "+words[0], words[1:]...)
-			if c.whole && p.whole.Load() != 2 || !c.whole && (p.tunnels.Load() == 0 || served.Load() == 0) {
+			if p.whole.Load() != c.whole || c.whole == 0 && (p.tunnels.Load() == 0 || served.Load() == 0) {
 				t.Errorf("exit %d: %d tunnels, %d whole URLs, %d requests\n%s%s", o.Code, p.tunnels.Load(), p.whole.Load(),
 					served.Load(), o.Out, o.Err)
 			}

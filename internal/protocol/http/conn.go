@@ -64,6 +64,11 @@ func newConn(d *Driver, t protocol.Target, p *prepared) *conn {
 	if p.options.proxy {
 		c.transport.Proxy, c.transport.OnProxyConnectResponse = http.ProxyFromEnvironment, takeAnswer
 	}
+	if p.options.proxy && p.options.via {
+		direct := *t.Way
+		direct.Via = nil
+		c.transport.Proxy, c.transport.DialContext = http.ProxyURL(t.Way.Via), dialSocket(&direct)
+	}
 	return c
 }
 
@@ -150,7 +155,7 @@ func (c *conn) reach(ctx context.Context, to origin) (*link, *protocol.Error) {
 		return l, nil
 	}
 	if proxy := c.proxyOf(to); proxy != "" {
-		return nil, unproxied(ctx, to, proxy, err)
+		return nil, c.unproxied(ctx, to, proxy, err)
 	}
 	return nil, unconnected(ctx, to.address, err)
 }
@@ -282,7 +287,7 @@ func (c *conn) send(ctx context.Context, to origin, r *request, req *protocol.Re
 		reply.Failure = statusFailure(response.StatusCode, reply.Fatal)
 	}
 	if proxy != "" {
-		reply.Text = fmt.Sprintf("the proxy %s answers: %s%s", proxy, reply.Text, proxyVariables)
+		reply.Text = fmt.Sprintf("the proxy %s answers: %s%s", proxy, reply.Text, c.proxySource())
 	}
 	return response
 }

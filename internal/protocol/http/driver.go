@@ -8,7 +8,8 @@
 //
 //	good      the statuses that are no failure, e.g. "200-299,304"; "200-399" by default. Any other
 //	          status is a failure of class server with the status as its code.
-//	proxy     "env": use the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name; "off" (default)
+//	proxy     "env": use the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name; "via": send requests without TLS to
+//	          the proxy of the target's way as whole URLs, and ask it for a tunnel for those with TLS; "off" (default)
 //	compress  "on": ask for gzip; hashes are then of the uncompressed body; "off" (default)
 //	noreuse   "on": a new connection for every request, which counts as part of it; "off" (default)
 //	http2     "off": HTTP/1.1 even over TLS; "prior": HTTP/2 without asking, with or without TLS, and with several
@@ -273,7 +274,8 @@ func usualPort(scheme string) string {
 // options holds a target's parsed options.
 type options struct {
 	good     [600]bool // by status
-	proxy    bool
+	proxy    bool      // requests may go through a proxy of net/http's
+	via      bool      // that of the target's way
 	compress bool
 	noReuse  bool
 	http1    bool // no HTTP/2
@@ -291,11 +293,13 @@ const mostRedirects = 20
 func parseOptions(t protocol.Target) (*options, *protocol.Error) {
 	read := protocol.OptionsOf("http", t)
 	o := &options{
-		proxy: read.Choice("proxy", "off", "env") == "env", compress: read.Bool("compress", false),
-		noReuse: read.Bool("noreuse", false),
-		follow:  int(read.Int("redirects", 0, 0, mostRedirects)),
-		lazy:    read.Bool("lazy", false), parts: read.Bool("parts", false),
+		compress: read.Bool("compress", false),
+		noReuse:  read.Bool("noreuse", false),
+		follow:   int(read.Int("redirects", 0, 0, mostRedirects)),
+		lazy:     read.Bool("lazy", false), parts: read.Bool("parts", false),
 	}
+	proxy := read.Choice("proxy", "off", "env", "via")
+	o.proxy, o.via = proxy == "env" || proxy == "via" && t.Way != nil && t.Way.Via != nil, proxy == "via"
 	version := read.Choice("http2", "on", "off", "prior", "true", "false", "1", "0")
 	o.prior, o.http1 = version == "prior", slices.Contains([]string{"off", "false", "0"}, version)
 	good := read.Text("good", defaultGood)

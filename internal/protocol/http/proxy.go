@@ -44,22 +44,27 @@ func takeAnswer(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Res
 	return &proxyAnswer{answer.StatusCode}
 }
 
-// proxyVariables says where a proxy comes from.
-const proxyVariables = "; HTTP_PROXY, HTTPS_PROXY and NO_PROXY say which proxy is used"
+// proxySource says where a proxy comes from, if the target doesn't say it.
+func (c *conn) proxySource() string {
+	if c.plan.options.via {
+		return ""
+	}
+	return "; HTTP_PROXY, HTTPS_PROXY and NO_PROXY say which proxy is used"
+}
 
 // unproxied returns the failure to open a connection to an origin through a proxy.
-func unproxied(ctx context.Context, to origin, proxy string, err error) *protocol.Error {
+func (c *conn) unproxied(ctx context.Context, to origin, proxy string, err error) *protocol.Error {
 	var refusal *proxyAnswer
 	if errors.As(err, &refusal) {
 		text := fmt.Sprintf("the proxy %s refuses to connect to %s: %s", proxy, to.address, refusal)
-		return protocol.ConnectError(text+proxyVariables, fmt.Sprint(refusal.status), err)
+		return protocol.ConnectError(text+c.proxySource(), fmt.Sprint(refusal.status), err)
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "proxyconnect" {
 		if fault := tlsFault("the proxy "+proxy, op.Err); fault != nil {
 			return fault
 		}
-		return protocol.ConnectError(socket.Explain(ctx, "the proxy "+proxy, op.Err).Error()+proxyVariables, "", op.Err)
+		return protocol.ConnectError(socket.Explain(ctx, "the proxy "+proxy, op.Err).Error()+c.proxySource(), "", op.Err)
 	}
 	return unconnected(ctx, to.address+" through the proxy "+proxy, err)
 }

@@ -3,11 +3,13 @@ package http
 import (
 	"context"
 	"crypto/tls"
+	"strings"
 	"time"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
+	"brunt/internal/protocol/socket"
 )
 
 // withoutOrigin returns a request as one for the session's own address.
@@ -23,13 +25,23 @@ type roamer struct {
 	driver *Driver
 	target protocol.Target
 	plan   *prepared
-	open   map[origin]*blocking.Conn
+	open   map[leg]*blocking.Conn
 }
+
+// leg is where a connection of a roamer leads: an origin, and the URL of the proxy through which it goes by CONNECT;
+// "": the session's own way.
+type leg struct {
+	origin
+	via string
+}
+
+// throughProxy separates an origin from the URL of its proxy, in the argument that says where a request goes.
+const throughProxy = " via "
 
 var _ protocol.Conn = (*roamer)(nil)
 
 func newRoamer(d *Driver, t protocol.Target, p *prepared) *roamer {
-	return &roamer{driver: d, target: t, plan: p, open: map[origin]*blocking.Conn{}}
+	return &roamer{driver: d, target: t, plan: p, open: map[leg]*blocking.Conn{}}
 }
 
 // Do implements protocol.Conn.
@@ -64,22 +76,34 @@ func (c *roamer) Do(ctx context.Context, req *protocol.Request, args []gen.Value
 }
 
 // origin returns where a request goes.
-func (c *roamer) origin(r *request, args []gen.Value) (origin, *protocol.Error) {
+func (c *roamer) origin(r *request, args []gen.Value) (leg, *protocol.Error) {
 	switch {
 	case !r.roams:
-		return r.origin, nil
+		return leg{origin: r.origin}, nil
 	case len(args) == 0:
-		return origin{}, protocol.Bad("the request doesn't say where it goes")
+		return leg{}, protocol.Bad("the request doesn't say where it goes")
 	}
-	to, err := parseOrigin(string(args[0].B), origin{c.driver.scheme(c.target), c.target.Address})
+	text, via, _ := strings.Cut(string(args[0].B), throughProxy)
+	to, err := parseOrigin(text, origin{c.driver.scheme(c.target), c.target.Address})
 	if err != nil {
-		return origin{}, protocol.Bad("%v", err)
+		return leg{}, protocol.Bad("%v", err)
 	}
-	return to, nil
+	return leg{to, via}, nil
+}
+
+// way returns the session's way, but through another proxy.
+func (c *roamer) way(via string) (*socket.Way, error) {
+	way, err := socket.ParseWay(nil, via, "")
+	if err == nil && c.target.Way != nil {
+		own := *c.target.Way
+		own.Via = way.Via
+		way = &own
+	}
+	return way, err
 }
 
 // reach returns the connection to an origin, and how long it took to open, ns.
-func (c *roamer) reach(ctx context.Context, to origin) (*blocking.Conn, int64, *protocol.Error) {
+func (c *roamer) reach(ctx context.Context, to leg) (*blocking.Conn, int64, *protocol.Error) {
 	if conn := c.open[to]; conn != nil {
 		if !conn.Ended() {
 			return conn, 0, nil
@@ -89,6 +113,12 @@ func (c *roamer) reach(ctx context.Context, to origin) (*blocking.Conn, int64, *
 	began := time.Now()
 	t := c.target
 	t.Address = to.address
+	if to.via != "" {
+		var err error
+		if t.Way, err = c.way(to.via); err != nil {
+			return nil, 0, protocol.Bad("%v", err)
+		}
+	}
 	var driver *Driver
 	if to.scheme == "https" {
 		driver = NewSecure()
@@ -108,7 +138,7 @@ func (c *roamer) reach(ctx context.Context, to origin) (*blocking.Conn, int64, *
 	return conn, int64(time.Since(began)), nil
 }
 
-func (c *roamer) drop(to origin) {
+func (c *roamer) drop(to leg) {
 	if conn := c.open[to]; conn != nil {
 		conn.Close()
 		delete(c.open, to)
