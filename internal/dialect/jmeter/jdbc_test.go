@@ -11,71 +11,88 @@ import (
 	"brunt/test/testserver"
 )
 
-// TestDatabasesAreJMeters runs a plan of JDBC Requests on PostgreSQL and MariaDB, and compares its results, and the
-// variables that are in labels, with those of JMeter 5.6.3 and both drivers, which
+// TestDatabasesAreJMeters runs plans of JDBC Requests on PostgreSQL and MariaDB, and compares their results, and the
+// variables and texts that are in labels, with those of JMeter 5.6.3 and both drivers, which
 // go test -run DatabasesAreJMeters -update ./internal/dialect/jmeter makes.
 func TestDatabasesAreJMeters(t *testing.T) {
 	testserver.SkipQuick(t)
-	pg, my := testserver.Postgres(t), testserver.MariaDB(t)
 	for _, c := range []struct {
-		name, driver, procedure string
-		server                  *testserver.Server
+		name, driver string
+		server       *testserver.Server
+		properties   map[string]string
 	}{
-		{"postgresql", "org.postgresql.Driver", "create procedure jm_add(a int, b varchar) language sql as " +
-			"'insert into jm (id, name) values (a, b)'", pg},
-		{"mariadb", "org.mariadb.jdbc.Driver", "create procedure jm_add(a int, b varchar(20)) " +
-			"insert into jm (id, name) values (a, b)", my},
+		{"postgresql", "org.postgresql.Driver", testserver.Postgres(t), postgresProperties},
+		{"mariadb", "org.mariadb.jdbc.Driver", testserver.MariaDB(t), mariaProperties},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			log := filepath.Join(t.TempDir(), "out.jtl")
-			plan, err := filepath.Abs(filepath.Join("testdata", "jdbc.jmx"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			args := []string{"-n", "-t", plan, "-l", log, "-Jdriver=" + c.driver, "-Juser=" + c.server.User,
-				"-Jpassword=" + c.server.Password, "-Jprocedure=" + c.procedure,
-				fmt.Sprintf("-Jserver=%s://%s/%s", c.name, c.server.Addr, c.server.Database)}
-			golden := filepath.Join("testdata", "jdbc-"+c.name+".golden")
-			if *update {
-				cmd := exec.Command("java", append(testserver.JMeter(t, t.TempDir()), args...)...)
-				cmd.Dir = filepath.Dir(log)
-				if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "end of run") {
-					t.Fatalf("JMeter: %v\n%s", err, out)
-				}
-				text := strings.Join(databaseSamples(t, log), "\n") + "\n"
-				if err := os.WriteFile(golden, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			stdout, stderr, err := run(t, args...)
-			if err != nil || !strings.Contains(stdout, "end of run") {
-				t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			differ(t, strings.Join(databaseSamples(t, log), "\n")+"\n", string(want))
+		args := []string{"-Jdriver=" + c.driver, "-Juser=" + c.server.User, "-Jpassword=" + c.server.Password,
+			fmt.Sprintf("-Jserver=%s://%s/%s", c.name, c.server.Addr, c.server.Database)}
+		for name, value := range c.properties {
+			args = append(args, "-J"+name+"="+value)
+		}
+		for _, plan := range []string{"jdbc", "jdbc-answers", "jdbc-transactions"} {
+			t.Run(c.name+"/"+plan, func(t *testing.T) { asJMeter(t, plan, plan+"-"+c.name, args) })
+		}
+		t.Run(c.name+"/isolated", func(t *testing.T) {
+			asJMeter(t, "jdbc-transactions", "jdbc-isolated-"+c.name, append(args, "-Jisolation=TRANSACTION_SERIALIZABLE"))
 		})
 	}
-	t.Run("changing text", func(t *testing.T) {
-		log := filepath.Join(t.TempDir(), "out.jtl")
-		path := filepath.Join(t.TempDir(), "x.jmx")
-		text := database("jdbc:postgresql://"+pg.Addr+"/"+pg.Database, "", `<stringProp name="query">select '${__threadNum}' `+
-			`as a, ${__intSum(1,${__threadNum})} as b;</stringProp><stringProp name="variableNames">,b</stringProp>`,
-			`<DebugSampler testname="got ${b_1} of ${b_#}" enabled="true"/><hashTree/>`)
-		text = strings.ReplaceAll(text, `name="username">u<`, `name="username">`+pg.User+"<")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+}
+
+// What differs between the databases, in the plans of databases.
+var (
+	postgresProperties = map[string]string{
+		"procedure": "create procedure jm_add(a int, b varchar) language sql as 'insert into jm (id, name) values (a, b)'",
+		"stamp":     "timestamp", "real": "real", "binary": "bytea", "sleep": "pg_sleep",
+		"outs":     "create function jt_out(a int, out b int, inout c int) language sql as 'select a * 2, c + 1'",
+		"function": "create function jt_fun(a int) returns int language sql as 'select a * 2'",
+		"rows": "create function jt_rows(a int) returns table (id int, name varchar) language sql as " +
+			"'select id, name from jt where id <= a order by id'",
+		"mode":  "select current_setting('application_name')",
+		"level": "show transaction isolation level",
+		"init":  "set application_name = 'of jmeter'",
+	}
+	mariaProperties = map[string]string{
+		"procedure": "create procedure jm_add(a int, b varchar(20)) insert into jm (id, name) values (a, b)",
+		"stamp":     "datetime(3)", "real": "float", "binary": "varbinary(10)", "sleep": "sleep",
+		"outs":     "create procedure jt_out(a int, out b int, inout c int) begin set b = a * 2; set c = c + 1; end",
+		"function": "create function jt_fun(a int) returns int deterministic return a * 2",
+		"rows":     "create procedure jt_rows(a int) select id, name from jt where id <= a order by id",
+		"mode":     "select @@autocommit, @@lock_wait_timeout",
+		"level":    "select @@tx_isolation",
+		"init":     "set lock_wait_timeout = 77",
+	}
+)
+
+// asJMeter runs a plan on a database, and compares its results with the golden ones.
+func asJMeter(t *testing.T, name, golden string, args []string) {
+	log := filepath.Join(t.TempDir(), "out.jtl")
+	plan, err := filepath.Abs(filepath.Join("testdata", name+".jmx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args = append([]string{"-n", "-t", plan, "-l", log}, args...)
+	golden = filepath.Join("testdata", golden+".golden")
+	if *update {
+		cmd := exec.Command("java", append(testserver.JMeter(t, t.TempDir()), args...)...)
+		cmd.Dir = filepath.Dir(log)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "end of run") {
+			t.Fatalf("JMeter: %v\n%s", err, out)
+		}
+		text := strings.Join(databaseSamples(t, log), "\n") + "\n"
+		if err := os.WriteFile(golden, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if stdout, stderr, err := run(t, "-n", "-t", path, "-l", log); err != nil {
-			t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
-		}
-		if got := strings.Join(databaseSamples(t, log), "\n"); !strings.Contains(got, "got 2 of 1 | 200") {
-			t.Error(got)
-		}
-	})
+		return
+	}
+	stdout, stderr, err := run(t, args...)
+	if err != nil || !strings.Contains(stdout, "end of run") {
+		t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differ(t, strings.Join(databaseSamples(t, log), "\n")+"\n", string(want))
 }
 
 // database returns a test plan with a JDBC Request "q" and elements after it. more has properties of the connection,
@@ -153,10 +170,10 @@ func databaseSamples(t *testing.T, path string) (lines []string) {
 	counts := map[string]int{}
 	for _, row := range rows {
 		thread := row[5][:max(strings.LastIndexByte(row[5], '-'), 0)]
-		if row[7] == "false" { // the message has the driver's words
-			row[4] = ""
+		if row[7] == "false" && row[8] == "" { // the message and the body have the driver's words
+			row[4], row[9] = "", ""
 		}
-		counts[strings.Join([]string{row[2], row[3], row[4], thread, row[6], row[7], row[8], row[13]}, " | ")]++
+		counts[strings.Join([]string{row[2], row[3], row[4], thread, row[6], row[7], row[8], row[9], row[13]}, " | ")]++
 	}
 	return counted(counts)
 }

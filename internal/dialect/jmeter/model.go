@@ -104,6 +104,7 @@ type sampler struct {
 	name      text
 	operation int // in the plan
 	request   int // jdbc: among the operation's requests
+	other     int // jdbc: the request whose text is its argument
 	http      *httpRequest
 	jdbc      *jdbcRequest
 	debug     *Element
@@ -270,6 +271,7 @@ type thread struct {
 	ended   bool
 	began   bool
 	exchange
+	sql jdbcSession
 }
 
 // threadState says what Wait does next.
