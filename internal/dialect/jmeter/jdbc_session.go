@@ -15,7 +15,8 @@ import (
 type jdbcSession struct {
 	open    bool // a transaction is open
 	failed  bool // … and a statement of it has failed
-	timeout int  // of statements, in seconds, that the session has; −1: unknown
+	limited bool // a time limit of statements was set
+	timeout int  // the limit, in seconds; −1: unknown
 
 	before []string    // statements that are sent before the sample's own
 	args   []gen.Value // of the sample's own
@@ -110,8 +111,12 @@ func (t *thread) transact(j *jdbcRequest) (done bool, failure error) {
 		return false, nil
 	}
 	if limit := max(j.timeout, 0); limit != q.timeout && (limit > 0 || q.timeout != 0) {
-		q.before = append(q.before, fmt.Sprintf("set statement_timeout = %d", limit*1000))
-		q.timeout = limit
+		to := "default"
+		if limit > 0 {
+			to = strconv.Itoa(limit * 1000)
+		}
+		q.before = append(q.before, "set statement_timeout to "+to)
+		q.limited, q.timeout = true, limit
 		if q.open { // a rollback undoes it
 			q.timeout = -1
 		}
@@ -165,11 +170,11 @@ func (t *thread) answeredSQL(reply *protocol.Reply) script.Step {
 	q, j := &t.sql, t.leaf.s.jdbc
 	q.open = reply.InBlock
 	q.failed = q.open && reply.Class != protocol.OK
-	if q.failed || j.kind == rollbackKind && q.stage == ownStage {
+	if q.limited && (q.failed || reply.Fatal || j.kind == rollbackKind) {
 		q.timeout = -1
 	}
 	if reply.Fatal {
-		q.open, q.failed, q.timeout = false, false, -1
+		q.open, q.failed = false, false
 	}
 	switch {
 	case reply.Class != protocol.OK || reply.Fatal:

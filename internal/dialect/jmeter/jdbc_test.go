@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
 	"brunt/test/testserver"
 )
 
@@ -114,35 +116,27 @@ func TestFaultsOfDatabases(t *testing.T) {
 		return `<stringProp name="queryType">` + kind + `</stringProp><stringProp name="query">` + text + `</stringProp>` + more
 	}
 	plain := query("Select Statement", "select 1", "")
-	extractor := `<RegexExtractor testname="e"><stringProp name="RegexExtractor.useHeaders">false</stringProp>` +
-		`<stringProp name="RegexExtractor.refname">a</stringProp><stringProp name="RegexExtractor.regex">(.)</stringProp>` +
-		`</RegexExtractor><hashTree/>`
+	out := `<stringProp name="queryArguments">1</stringProp><stringProp name="queryArgumentsTypes">OUT INTEGER</stringProp>`
 	for _, c := range []struct{ name, url, more, fields, after, want string }{
 		{"another database", "jdbc:oracle:thin:@h", "", plain, "", `JDBC for "oracle" isn't available`},
 		{"no pool", pg, "", `<stringProp name="dataSource">z</stringProp>`, "", `the pool's name "z" in its scope`},
-		{"no auto commit", pg, `<boolProp name="autocommit">false</boolProp>`, plain, "",
-			`JDBCDataSource "d": without auto commit`},
-		{"isolation", pg, `<stringProp name="transactionIsolation">TRANSACTION_SERIALIZABLE</stringProp>`, plain, "",
-			"the transaction isolation TRANSACTION_SERIALIZABLE isn't set"},
-		{"init", pg, `<stringProp name="initQuery">set a = 1</stringProp>`, plain, "", "the init statements aren't sent"},
-		{"auto commit off", pg, "", query("AutoCommit(false)", "", ""), "",
-			`the query type "AutoCommit(false)" isn't available`},
-		{"text that changes", my, "", query("Select Statement", "select ${__threadNum}", ""), "",
-			"the statement has variables that change; make it a prepared statement"},
-		{"prepared text that changes", pg, "", query("Prepared Select Statement", "select ${__threadNum}", ""), "",
-			"the statement has variables that change"},
+		{"isolation", pg, `<stringProp name="transactionIsolation">TRANSACTION_NONE</stringProp>`, plain, "",
+			`JDBCDataSource "d": the transaction isolation TRANSACTION_NONE isn't one of databases`},
+		{"another kind", pg, "", query("Batch", "select 1", ""), "", `the query type "Batch" isn't available`},
 		{"values", pg, "", query("Prepared Select Statement", "select ?, '?'", ""), "",
 			"the statement has 1 parameters and 0 values"},
-		{"parameters out", my, "", query("Callable Statement", "call f(?)",
-			`<stringProp name="queryArguments">1</stringProp><stringProp name="queryArgumentsTypes">OUT INTEGER</stringProp>`), "",
-			"parameters that the database sets aren't available"},
+		{"parameters out", pg, "", query("Callable Statement", "call f(?)", out), "",
+			"written as {call NAME(?, ?)} here"},
+		{"parameters out of an update", my, "", query("Prepared Update Statement", "delete from t where id = ?", out), "",
+			"only a callable statement has parameters that the database sets"},
 		{"result of a function", my, "", query("Callable Statement", "{? = call f(1)}",
-			`<stringProp name="queryArguments">1</stringProp>`), "", "parameters that the database sets aren't available"},
-		{"variables of a call", my, "", query("Callable Statement", "{call f(1)}",
-			`<stringProp name="variableNames">a</stringProp>`), "", "a call has no variable names here"},
-		{"rows as objects", pg, "", plain + `<stringProp name="resultVariable">rows</stringProp>`, "",
-			"the result variable has rows as Java's objects"},
-		{"rows as text", pg, "", plain, extractor, `RegexExtractor "e": it reads the rows of JDBCSampler "q" as text`},
+			`<stringProp name="queryArguments">1</stringProp>`), "", "the first type of a call with a result"},
+		{"another escape", my, "", query("Callable Statement", "{fn f(1)}", ""), "", "isn't a call"},
+		{"two pools", pg, "", plain, `<JDBCSampler testname="r"><stringProp name="dataSource">other</stringProp>` +
+			`<stringProp name="query">select 1</stringProp><stringProp name="queryType"></stringProp></JDBCSampler><hashTree/>` +
+			`<JDBCDataSource testname="e" enabled="true"><stringProp name="dataSource">other</stringProp>` +
+			`<stringProp name="dbUrl">` + pg + `</stringProp></JDBCDataSource><hashTree/>`,
+			`its pool is that of JDBCDataSource "e"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, faults, _ := compiled(database(c.url, c.more, c.fields, c.after), nil)
@@ -152,14 +146,63 @@ func TestFaultsOfDatabases(t *testing.T) {
 			}
 		})
 	}
-	call := query("Callable Statement", "{call f(1)}", `<stringProp name="variableNames">a</stringProp>`)
-	p, faults, _ := compiled(database(pg, "", call, ""), nil)
-	if p == nil || p.samplers[0].jdbc.query != "select * from f(1)" {
-		t.Errorf("a call by JDBC's escape syntax: %v", faults)
+}
+
+// Calls are sent as the databases' drivers send them.
+func TestCalls(t *testing.T) {
+	for _, c := range []struct{ protocol, call, types, want string }{
+		{"pg", "{call f(?, 1)}", "INTEGER", "select * from f($1, 1); 1"},
+		{"pg", "{ call f(?, ?, ?) };", "INTEGER,OUT INTEGER,INOUT INTEGER", "select * from f($1, $2); 3"},
+		{"pg", "{call f(?, ?)}", "OUT INTEGER,INTEGER", "select * from f( $1); 2"},
+		{"pg", "{call f(?,?)}", "OUT INTEGER,OUT INTEGER", "select * from f(); 2"},
+		{"pg", "{? = call f(?)}", "OUT INTEGER,INTEGER", "select * from f($1); 2"},
+		{"pg", "call f(?, '?')", "INTEGER", "call f($1, '?'); 1"},
+		{"mysql", "{call f(?, ?, ?)}", "INTEGER,OUT INTEGER,INOUT INTEGER", "call f($1, @brunt_out2, @brunt_out3); 3"},
+		{"mysql", "{?= CALL f(?)}", "OUT INTEGER,INTEGER", "select f($1); 2"},
+		{"mysql", "call f(?)", "VARCHAR", "call f($1); 1"},
+	} {
+		r := &jdbcRequest{source: &dataSource{protocol: c.protocol}, kind: callableKind}
+		for kind := range strings.SplitSeq(c.types, ",") {
+			r.params = append(r.params, jdbcParameter{in: !strings.HasPrefix(kind, "OUT "),
+				out: strings.Contains(kind, "OUT ")})
+		}
+		text, marks, err := r.statement(c.call)
+		if got := fmt.Sprintf("%s; %d", text, marks); err != nil || got != c.want {
+			t.Errorf("%s %s (%s): got %s %v, want %s", c.protocol, c.call, c.types, got, err, c.want)
+		}
 	}
-	if _, faults, _ := compiled(database(my, "", query("Update Statement", "delete from t", ""), extractor),
-		nil); len(faults) > 0 {
-		t.Errorf("the answer of an update is text: %v", faults)
+}
+
+// Numbers and times of answers are shown as Java shows them.
+func TestValuesOfDatabases(t *testing.T) {
+	for _, c := range []struct {
+		kind       protocol.ColumnType
+		text, want string
+	}{
+		{protocol.DoubleColumn, "0", "0.0"}, {protocol.DoubleColumn, "-0.001", "-0.001"},
+		{protocol.DoubleColumn, "0.00099", "9.9E-4"}, {protocol.DoubleColumn, "9999999", "9999999.0"},
+		{protocol.DoubleColumn, "10000000", "1.0E7"}, {protocol.DoubleColumn, "NaN", "NaN"},
+		{protocol.RealColumn, "16777217", "1.6777216E7"}, {protocol.DecimalColumn, "-0.00000012", "-1.2E-7"},
+		{protocol.DecimalColumn, "0.000001", "0.000001"}, {protocol.DecimalColumn, "NaN", "NaN"},
+		{protocol.TimestampColumn, "infinity", "infinity"}, {protocol.TimestampColumn, "2026-01-02 03:04:05.120", "2026-01-02 03:04:05.12"},
+		{protocol.TimeColumn, "03:04:05.6", "03:04:05"}, {protocol.YearColumn, "2026", "2026-01-01"},
+	} {
+		v := gen.Value{Kind: gen.String, B: []byte(c.text)}
+		if got := javaText(&v, c.kind); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+// Values with quotation marks may have commas.
+func TestValuesOfStatements(t *testing.T) {
+	for line, want := range map[string]string{
+		`a, b,`: `["a" " b" ""]`, `"a,b","c""d"`: `["a,b" "c\"d"]`, `"a" b`: "error", `a"b`: "error", `"a`: "error", `""`: `[""]`,
+	} {
+		values, err := csvValues(line)
+		if got := fmt.Sprintf("%q", values); (err != nil) != (want == "error") || err == nil && got != want {
+			t.Errorf("%s: got %s %v, want %s", line, got, err, want)
+		}
 	}
 }
 
