@@ -15,6 +15,7 @@ import (
 type dataSource struct {
 	element  *Element
 	protocol string
+	postgres bool // it is PostgreSQL; otherwise MariaDB or MySQL
 	address  string
 	database string
 	user     string
@@ -67,7 +68,7 @@ func (c *compiler) jdbc(e *Element) *jdbcRequest {
 		return nil
 	}
 	r.timeout, _ = strconv.Atoi(c.early(e, "queryTimeout"))
-	if r.timeout > 0 && (r.source.protocol != "pg" && !r.source.limits || r.source.limits && r.kind == callableKind) {
+	if r.timeout > 0 && (!r.source.postgres && !r.source.limits || r.source.limits && r.kind == callableKind) {
 		c.note("%s: the query timeout", e)
 	}
 	query := c.text(e, "query")
@@ -207,7 +208,7 @@ func (c *compiler) source(e *Element) *dataSource {
 	port := ""
 	switch u.Scheme {
 	case "postgresql":
-		d.protocol, port = "pg", "5432"
+		d.protocol, d.postgres, port = "pg", true, "5432"
 	case "mysql", "mariadb":
 		d.protocol, port = "mysql", "3306"
 		d.limits = u.Scheme == "mariadb"
@@ -238,7 +239,7 @@ func (c *compiler) opening(e *Element, d *dataSource) {
 	case level == "" || level == "DEFAULT":
 	case known && slices.Contains([]string{"READ_UNCOMMITTED", "READ_COMMITTED", "REPEATABLE_READ", "SERIALIZABLE"}, name):
 		set := "set session transaction isolation level "
-		if d.protocol == "pg" {
+		if d.postgres {
 			set = "set session characteristics as transaction isolation level "
 		}
 		d.first = append(d.first, set+strings.ToLower(strings.ReplaceAll(name, "_", " ")))
@@ -246,7 +247,7 @@ func (c *compiler) opening(e *Element, d *dataSource) {
 	default:
 		c.fault(e, "the transaction isolation %s isn't one of databases", level)
 	}
-	if d.manual && d.protocol != "pg" {
+	if d.manual && !d.postgres {
 		d.first = append(d.first, "set autocommit = 0")
 	}
 }
@@ -257,7 +258,7 @@ func (d *dataSource) options() map[string]string {
 	if len(d.first) > 0 {
 		options[protocol.InitOption] = strings.Join(d.first, "\n")
 	}
-	if d.protocol == "mysql" {
+	if !d.postgres {
 		options["time_zone"] = "SYSTEM" // that of the server, as with the database's own drivers
 	}
 	return options
@@ -274,9 +275,9 @@ func (p *Program) statements(operation int) (all []protocol.Request) {
 		r.Text = j.query
 		switch {
 		case j.changes != nil:
-			r.Unnamed = j.source.protocol == "pg" && j.prepared()
+			r.Unnamed = j.source.postgres && j.prepared()
 		case j.prepared() && j.marks == len(j.params):
-			r.Verbatim, r.Late, r.Params = false, j.source.protocol == "pg", nil
+			r.Verbatim, r.Late, r.Params = false, j.source.postgres, nil
 		case !j.prepared():
 			r.Verbatim, r.Simple, r.Params = false, true, nil
 		default: // it is never sent; see arguments

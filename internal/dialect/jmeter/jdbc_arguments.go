@@ -103,7 +103,7 @@ func (r *jdbcRequest) arguments(t *thread, args []gen.Value) ([]gen.Value, error
 		case !p.in:
 			args[i].SetNull()
 		default:
-			if why := argument(&args[i], values[i], p, r.source.protocol); why != "" {
+			if why := argument(&args[i], values[i], p, r.source); why != "" {
 				return nil, &sampleError{"000", why}
 			}
 		}
@@ -145,7 +145,7 @@ func csvValues(line string) (values []string, err error) {
 }
 
 // argument sets the value of a parameter.
-func argument(v *gen.Value, s string, p *jdbcParameter, protocol string) string {
+func argument(v *gen.Value, s string, p *jdbcParameter, d *dataSource) string {
 	if s == "]NULL[" { // as JMeter's users write it
 		v.SetNull()
 		return ""
@@ -178,7 +178,7 @@ func argument(v *gen.Value, s string, p *jdbcParameter, protocol string) string 
 			v.I = 1
 		}
 	case gen.Bytes:
-		if set(v, s); protocol != "pg" {
+		if set(v, s); !d.postgres {
 			v.Kind = gen.Bytes
 			break
 		}
@@ -226,9 +226,9 @@ func (r *jdbcRequest) call(query string) (out string, marks int, err error) {
 		return "", 0, fmt.Errorf("%q isn't a call; write {call NAME(?, ?)}", cut(query))
 	case function && (len(r.params) == 0 || r.params[0].in):
 		return "", 0, fmt.Errorf("the first type of a call with a result is that of the result: OUT INTEGER")
-	case r.source.protocol == "pg" && r.outs() && !escaped:
+	case r.source.postgres && r.outs() && !escaped:
 		return "", 0, fmt.Errorf("a call with parameters that the database sets is written as {call NAME(?, ?)} here")
-	case r.source.protocol == "pg" && escaped:
+	case r.source.postgres && escaped:
 		out = "select * from " + rest
 	case function:
 		out = "select " + rest
@@ -259,7 +259,7 @@ func (r *jdbcRequest) mark(query string, function bool) (out string, marks int, 
 			p = r.params[marks-1]
 		}
 		switch {
-		case p.out && r.source.protocol != "pg":
+		case p.out && !r.source.postgres:
 			b.WriteString(outVariable(marks))
 		case p.in:
 			given++

@@ -167,7 +167,9 @@ type sqlNumber struct {
 func (n sqlNumber) String() string { return n.text }
 
 // MarshalJSON returns the number.
-func (n sqlNumber) MarshalJSON() ([]byte, error) { return strconv.AppendFloat(nil, n.float64, 'g', -1, 64), nil }
+func (n sqlNumber) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, n.float64, 'g', -1, 64), nil
+}
 
 // javaValue is a value of an answer in scripts; text is what javaText made of it.
 func javaValue(v *gen.Value, kind protocol.ColumnType, text string) any {

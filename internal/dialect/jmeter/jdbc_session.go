@@ -24,6 +24,7 @@ type jdbcSession struct {
 	other  gen.Value   // the text of a statement that isn't the sample's own
 	stage  jdbcStage
 	table  string // what the sample's own statement returned
+	asks   bool   // the parameters that the database has set are asked for then
 }
 
 // jdbcStage says which statement of a sample is in flight.
@@ -41,7 +42,7 @@ func (t *thread) sendSQL() script.Step {
 	r := &result{label: t.label, url: "null", kind: "text", start: t.program.now(), requestBody: j.query}
 	t.total = r
 	q := &t.sql
-	q.before, q.stage, q.table = q.before[:0], beforeStage, ""
+	q.before, q.stage, q.table, q.asks = q.before[:0], beforeStage, "", false
 	query, err := j.query, error(nil)
 	if j.changes != nil {
 		query, _, err = j.statement(j.changes.eval(t))
@@ -53,6 +54,7 @@ func (t *thread) sendSQL() script.Step {
 	if err != nil {
 		return t.unsentSQL(err)
 	}
+	q.asks = j.outs() && !j.source.postgres && !strings.HasPrefix(query, "select ")
 	q.args = q.args[:0]
 	if j.changes != nil {
 		q.add().SetString(query)
@@ -75,7 +77,7 @@ func (t *thread) sendSQL() script.Step {
 }
 
 // given reports whether a parameter is one of the statement that is sent.
-func (p *jdbcParameter) given(d *dataSource) bool { return p.in && (d.protocol == "pg" || !p.out) }
+func (p *jdbcParameter) given(d *dataSource) bool { return p.in && (d.postgres || !p.out) }
 
 // add appends an argument, reusing its buffer.
 func (q *jdbcSession) add() *gen.Value {
@@ -94,7 +96,7 @@ func (t *thread) transact(j *jdbcRequest) (done bool, failure error) {
 	if j.kind == manualKind || j.kind == automaticKind && !d.manual {
 		return true, nil // the pool sets it again before each sample
 	}
-	if d.protocol != "pg" {
+	if !d.postgres {
 		return false, nil
 	}
 	ends := j.kind == commitKind || j.kind == rollbackKind || j.kind == automaticKind
@@ -149,12 +151,7 @@ func (t *thread) nextSQL() script.Step {
 		return t.otherSQL(text, beforeStage)
 	}
 	q.stage = ownStage
-	return script.Step{Move: script.Send, Request: s.request, Args: q.args, Last: !s.jdbc.asks()}
-}
-
-// asks reports whether the parameters that the database has set are asked for after the call.
-func (r *jdbcRequest) asks() bool {
-	return r.outs() && r.source.protocol != "pg" && !strings.HasPrefix(r.query, "select ")
+	return script.Step{Move: script.Send, Request: s.request, Args: q.args, Last: !q.asks}
 }
 
 // otherSQL sends a statement that isn't the sample's own.
@@ -190,7 +187,7 @@ func (t *thread) answeredSQL(reply *protocol.Reply) script.Step {
 		reply.Fail(&protocol.Error{Class: protocol.Server, State: state, Code: code, Text: failure.text})
 		return t.finishSQL(reply, "")
 	}
-	if j.asks() {
+	if q.asks {
 		q.table = text
 		var names []string
 		for i, p := range j.params {
@@ -244,7 +241,7 @@ const (
 // told returns the text of an answer, and sets the variables that it gives values to.
 func (t *thread) told(j *jdbcRequest, reply *protocol.Reply) (text string, failure *sampleError) {
 	noRows, rows := &sampleError{"null 0", withoutRows}, &sampleError{"HY000 -1", withRows}
-	if j.source.protocol == "pg" {
+	if j.source.postgres {
 		noRows.code, rows.code = "02000 0", "0100E 0"
 	}
 	values := reply.Captured
@@ -271,7 +268,7 @@ func (t *thread) told(j *jdbcRequest, reply *protocol.Reply) (text string, failu
 		}
 		return strconv.FormatInt(reply.Affected, 10) + " updates.\n", nil
 	}
-	asked := j.outs() && !j.asks() // the rows are the parameters
+	asked := j.outs() && !t.sql.asks // the rows are the parameters
 	for i := range reply.Results {
 		switch res := &reply.Results[i]; {
 		case asked:
@@ -279,7 +276,7 @@ func (t *thread) told(j *jdbcRequest, reply *protocol.Reply) (text string, failu
 			t.table(&b, j, res, values)
 			b.WriteByte('\n')
 			values = values[res.Captured*len(res.Columns):]
-		case j.source.protocol != "pg":
+		case !j.source.postgres:
 			fmt.Fprintf(&b, "%d updates.\n", res.Affected)
 		}
 	}

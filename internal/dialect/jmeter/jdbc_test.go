@@ -150,25 +150,28 @@ func TestFaultsOfDatabases(t *testing.T) {
 
 // Calls are sent as the databases' drivers send them.
 func TestCalls(t *testing.T) {
-	for _, c := range []struct{ protocol, call, types, want string }{
-		{"pg", "{call f(?, 1)}", "INTEGER", "select * from f($1, 1); 1"},
-		{"pg", "{ call f(?, ?, ?) };", "INTEGER,OUT INTEGER,INOUT INTEGER", "select * from f($1, $2); 3"},
-		{"pg", "{call f(?, ?)}", "OUT INTEGER,INTEGER", "select * from f( $1); 2"},
-		{"pg", "{call f(?,?)}", "OUT INTEGER,OUT INTEGER", "select * from f(); 2"},
-		{"pg", "{? = call f(?)}", "OUT INTEGER,INTEGER", "select * from f($1); 2"},
-		{"pg", "call f(?, '?')", "INTEGER", "call f($1, '?'); 1"},
-		{"mysql", "{call f(?, ?, ?)}", "INTEGER,OUT INTEGER,INOUT INTEGER", "call f($1, @brunt_out2, @brunt_out3); 3"},
-		{"mysql", "{?= CALL f(?)}", "OUT INTEGER,INTEGER", "select f($1); 2"},
-		{"mysql", "call f(?)", "VARCHAR", "call f($1); 1"},
+	for _, c := range []struct {
+		postgres          bool
+		call, types, want string
+	}{
+		{true, "{call f(?, 1)}", "INTEGER", "select * from f($1, 1); 1"},
+		{true, "{ call f(?, ?, ?) };", "INTEGER,OUT INTEGER,INOUT INTEGER", "select * from f($1, $2); 3"},
+		{true, "{call f(?, ?)}", "OUT INTEGER,INTEGER", "select * from f( $1); 2"},
+		{true, "{call f(?,?)}", "OUT INTEGER,OUT INTEGER", "select * from f(); 2"},
+		{true, "{? = call f(?)}", "OUT INTEGER,INTEGER", "select * from f($1); 2"},
+		{true, "call f(?, '?')", "INTEGER", "call f($1, '?'); 1"},
+		{false, "{call f(?, ?, ?)}", "INTEGER,OUT INTEGER,INOUT INTEGER", "call f($1, @brunt_out2, @brunt_out3); 3"},
+		{false, "{?= CALL f(?)}", "OUT INTEGER,INTEGER", "select f($1); 2"},
+		{false, "call f(?)", "VARCHAR", "call f($1); 1"},
 	} {
-		r := &jdbcRequest{source: &dataSource{protocol: c.protocol}, kind: callableKind}
+		r := &jdbcRequest{source: &dataSource{postgres: c.postgres}, kind: callableKind}
 		for kind := range strings.SplitSeq(c.types, ",") {
 			r.params = append(r.params, jdbcParameter{in: !strings.HasPrefix(kind, "OUT "),
 				out: strings.Contains(kind, "OUT ")})
 		}
 		text, marks, err := r.statement(c.call)
 		if got := fmt.Sprintf("%s; %d", text, marks); err != nil || got != c.want {
-			t.Errorf("%s %s (%s): got %s %v, want %s", c.protocol, c.call, c.types, got, err, c.want)
+			t.Errorf("PostgreSQL %v, %s (%s): got %s %v, want %s", c.postgres, c.call, c.types, got, err, c.want)
 		}
 	}
 }
@@ -184,7 +187,8 @@ func TestValuesOfDatabases(t *testing.T) {
 		{protocol.DoubleColumn, "10000000", "1.0E7"}, {protocol.DoubleColumn, "NaN", "NaN"},
 		{protocol.RealColumn, "16777217", "1.6777216E7"}, {protocol.DecimalColumn, "-0.00000012", "-1.2E-7"},
 		{protocol.DecimalColumn, "0.000001", "0.000001"}, {protocol.DecimalColumn, "NaN", "NaN"},
-		{protocol.TimestampColumn, "infinity", "infinity"}, {protocol.TimestampColumn, "2026-01-02 03:04:05.120", "2026-01-02 03:04:05.12"},
+		{protocol.TimestampColumn, "infinity", "infinity"},
+		{protocol.TimestampColumn, "2026-01-02 03:04:05.120", "2026-01-02 03:04:05.12"},
 		{protocol.TimeColumn, "03:04:05.6", "03:04:05"}, {protocol.YearColumn, "2026", "2026-01-01"},
 	} {
 		v := gen.Value{Kind: gen.String, B: []byte(c.text)}
@@ -197,7 +201,8 @@ func TestValuesOfDatabases(t *testing.T) {
 // Values with quotation marks may have commas.
 func TestValuesOfStatements(t *testing.T) {
 	for line, want := range map[string]string{
-		`a, b,`: `["a" " b" ""]`, `"a,b","c""d"`: `["a,b" "c\"d"]`, `"a" b`: "error", `a"b`: "error", `"a`: "error", `""`: `[""]`,
+		`a, b,`: `["a" " b" ""]`, `"a,b","c""d"`: `["a,b" "c\"d"]`,
+		`"a" b`: "error", `a"b`: "error", `"a`: "error", `""`: `[""]`,
 	} {
 		values, err := csvValues(line)
 		if got := fmt.Sprintf("%q", values); (err != nil) != (want == "error") || err == nil && got != want {

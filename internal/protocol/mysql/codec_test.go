@@ -116,8 +116,8 @@ func TestCodecTakesNotEverything(t *testing.T) {
 	}
 }
 
-// TestWholeAnswers captures every row of every result, and sends statements whose text is an argument, over event loops'
-// codec and as sessions of the library tier.
+// TestWholeAnswers captures every row of every result, and sends statements whose text is an argument, over the codec
+// and as sessions of the library tier.
 func TestWholeAnswers(t *testing.T) {
 	target := targetOf(servers.MariaDB(t))
 	target.Options = map[string]string{protocol.InitOption: "set @first = 'it''s first';\n\nset @second = 2"}

@@ -27,8 +27,8 @@ func scriptedRequests() []protocol.Request {
 	piped.Late, piped.Unnamed = false, true
 	known := protocol.Request{Verb: protocol.SQL, Text: "SELECT 5 AS five", Simple: true, CaptureAll: protocol.FirstRow}
 	whole := verbatim(protocol.AllRows)
-	parsed := protocol.Request{Verb: protocol.SQL, Text: "text", Verbatim: true, Unnamed: true, CaptureAll: protocol.AllRows,
-		Params: []gen.Kind{gen.String, gen.Int}}
+	parsed := verbatim(protocol.AllRows)
+	parsed.Unnamed, parsed.Params = true, []gen.Kind{gen.String, gen.Int}
 	return []protocol.Request{verbatim(protocol.NoRow), verbatim(protocol.FirstRow), verbatim(protocol.LastRow), late,
 		unnamed,
 		pipeline, piped, late, known, whole, parsed}
