@@ -45,10 +45,12 @@ type jdbcRequest struct {
 	source   *dataSource
 	kind     string
 	said     string // the kind, as the test plan writes it
+	raw      string // the text of the test plan
 	query    string // as it is sent, with numbered parameters
 	marks    int    // its question marks
 	changes  *text  // the statement, if its text changes
 	args     text
+	types    string // of args, as the test plan writes them
 	params   []jdbcParameter
 	names    text
 	variable text // gets the rows as objects
@@ -58,10 +60,11 @@ type jdbcRequest struct {
 
 // jdbc compiles a JDBC Request.
 func (c *compiler) jdbc(e *Element) *jdbcRequest {
-	r := &jdbcRequest{element: e, said: strings.TrimSpace(e.text("queryType")), names: c.text(e, "variableNames"),
-		args: c.text(e, "queryArguments"), variable: c.text(e, "resultVariable"), mostRows: c.text(e, "resultSetMaxRows")}
+	r := &jdbcRequest{element: e, said: strings.TrimSpace(e.text("queryType")), types: e.text("queryArgumentsTypes"),
+		names: c.text(e, "variableNames"), args: c.text(e, "queryArguments"),
+		variable: c.text(e, "resultVariable"), mostRows: c.text(e, "resultSetMaxRows")}
 	if r.kind = strings.ToLower(r.said); r.kind == "" {
-		r.kind = selectKind
+		r.kind, r.said = selectKind, "Select Statement"
 	}
 	if r.source = c.sourceOf(e); r.source == nil {
 		c.fault(e, "there is no JDBC Connection Configuration with the pool's name %q in its scope", e.text("dataSource"))
@@ -103,7 +106,7 @@ func (c *compiler) translate(e *Element, r *jdbcRequest, raw string) {
 	if err != nil {
 		c.fault(e, "%v", err)
 	}
-	r.query, r.marks = query, marks
+	r.raw, r.query, r.marks = raw, query, marks
 	values := len(splitArguments(r.args.raw))
 	if split, err := csvValues(r.args.raw); err == nil && values > 0 && r.args.fixed() {
 		values = len(split)

@@ -74,9 +74,8 @@ type sampleError struct{ code, text string }
 
 func (e *sampleError) Error() string { return e.text }
 
-// arguments returns the values of a statement's parameters, those that the database sets too.
-func (r *jdbcRequest) arguments(t *thread, args []gen.Value) ([]gen.Value, error) {
-	line := r.args.eval(t)
+// arguments returns the values of a statement's parameters from a line, those that the database sets too.
+func (r *jdbcRequest) arguments(line string, args []gen.Value) ([]gen.Value, error) {
 	if !r.prepared() || strings.TrimSpace(line) == "" {
 		if len(r.params) > 0 {
 			return nil, &sampleError{"22023 0", "no values are given for the parameters"}

@@ -39,17 +39,19 @@ const (
 // sendSQL begins a sample.
 func (t *thread) sendSQL() script.Step {
 	j := t.leaf.s.jdbc
-	r := &result{label: t.label, url: "null", kind: "text", start: t.program.now(), requestBody: j.query}
+	r := &result{label: t.label, url: "null", kind: "text", start: t.program.now()}
 	t.total = r
 	q := &t.sql
 	q.before, q.stage, q.table, q.asks = q.before[:0], beforeStage, "", false
-	query, err := j.query, error(nil)
+	query, raw, err := j.query, j.raw, error(nil)
 	if j.changes != nil {
-		query, _, err = j.statement(j.changes.eval(t))
-		r.requestBody = query
+		raw = j.changes.eval(t)
+		query, _, err = j.statement(raw)
 	}
+	line := j.args.eval(t)
+	r.requestBody = "[" + j.said + "] " + raw + "\n" + line + "\n" + j.types
 	if err == nil {
-		q.values, err = j.arguments(t, q.values)
+		q.values, err = j.arguments(line, q.values)
 	}
 	if err != nil {
 		return t.unsentSQL(err)

@@ -32,10 +32,14 @@ func TestDatabasesAreJMeters(t *testing.T) {
 			args = append(args, "-J"+name+"="+value)
 		}
 		for _, plan := range []string{"jdbc", "jdbc-answers", "jdbc-transactions"} {
-			t.Run(c.name+"/"+plan, func(t *testing.T) { asJMeter(t, plan, plan+"-"+c.name, args) })
+			t.Run(c.name+"/"+plan, func(t *testing.T) { asJMeter(t, "testdata/"+plan+".jmx", plan+"-"+c.name, args) })
 		}
 		t.Run(c.name+"/isolated", func(t *testing.T) {
-			asJMeter(t, "jdbc-transactions", "jdbc-isolated-"+c.name, append(args, "-Jisolation=TRANSACTION_SERIALIZABLE"))
+			isolated := append(args, "-Jisolation=TRANSACTION_SERIALIZABLE")
+			asJMeter(t, "testdata/jdbc-transactions.jmx", "jdbc-isolated-"+c.name, isolated)
+		})
+		t.Run(c.name+"/example", func(t *testing.T) {
+			asJMeter(t, "../../../examples/jmeter/accounts.jmx", "jdbc-example-"+c.name, args)
 		})
 	}
 }
@@ -66,9 +70,9 @@ var (
 )
 
 // asJMeter runs a plan on a database, and compares its results with the golden ones.
-func asJMeter(t *testing.T, name, golden string, args []string) {
+func asJMeter(t *testing.T, path, golden string, args []string) {
 	log := filepath.Join(t.TempDir(), "out.jtl")
-	plan, err := filepath.Abs(filepath.Join("testdata", name+".jmx"))
+	plan, err := filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
