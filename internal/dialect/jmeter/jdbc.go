@@ -2,6 +2,7 @@ package jmeter
 
 import (
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,11 +137,18 @@ func (c *compiler) sourceOf(e *Element) (found *dataSource) {
 	if c.database == nil {
 		c.database = found
 	}
-	if found != c.database {
-		c.fault(e, "its pool is that of %s, and another request has that of %s: a load has one database; split the plan",
+	if !found.same(c.database) {
+		c.fault(e, "its pool %s isn't the same as the pool of another request, %s: a session has one connection; split the plan",
 			found.element, c.database.element)
 	}
 	return found
+}
+
+// same reports whether sessions of two pools are the same.
+func (d *dataSource) same(other *dataSource) bool {
+	a, b := *d, *other
+	a.element, b.element = nil, nil
+	return reflect.DeepEqual(a, b)
 }
 
 // trimmed is a statement without its end.

@@ -140,7 +140,7 @@ func TestFaultsOfDatabases(t *testing.T) {
 			`<stringProp name="query">select 1</stringProp><stringProp name="queryType"></stringProp></JDBCSampler><hashTree/>` +
 			`<JDBCDataSource testname="e" enabled="true"><stringProp name="dataSource">other</stringProp>` +
 			`<stringProp name="dbUrl">` + pg + `</stringProp></JDBCDataSource><hashTree/>`,
-			`its pool is that of JDBCDataSource "e"`},
+			`its pool JDBCDataSource "e" isn't the same`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, faults, _ := compiled(database(c.url, c.more, c.fields, c.after), nil)
