@@ -275,7 +275,8 @@ func (d *dataSource) options() map[string]string {
 	return options
 }
 
-// statements returns the statements of an operation, and one more, whose text is its argument.
+// statements returns the statements of an operation, then one whose text is its argument, then those that begin a
+// transaction, too.
 func (p *Program) statements(operation int) (all []protocol.Request) {
 	// What a thread group creates may not be there when the sessions connect.
 	free := protocol.Request{Verb: protocol.SQL, Verbatim: true, CaptureAll: protocol.AllRows, ExpectError: true,
@@ -302,5 +303,14 @@ func (p *Program) statements(operation int) (all []protocol.Request) {
 		}
 		all = append(all, r)
 	}
-	return append(all, free)
+	all = append(all, free)
+	for _, s := range p.operations[operation].samplers {
+		s.begin = s.request
+		if r := all[s.request]; r.Late && s.jdbc.source.manual {
+			r.Pipeline = []protocol.PipelinePart{{Text: "begin"}, {Text: r.Text, Params: len(r.Params)}}
+			s.begin = len(all)
+			all = append(all, r)
+		}
+	}
+	return all
 }

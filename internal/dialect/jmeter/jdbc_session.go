@@ -19,6 +19,8 @@ type jdbcSession struct {
 	timeout int  // the limit, in seconds; −1: unknown
 
 	before []string    // statements that are sent before the sample's own
+	query  string      // the sample's own
+	begins bool        // it begins a transaction
 	args   []gen.Value // of the sample's own
 	values []gen.Value // of its parameters
 	other  gen.Value   // the text of a statement that isn't the sample's own
@@ -42,12 +44,13 @@ func (t *thread) sendSQL() script.Step {
 	r := &result{label: t.label, url: "null", kind: "text", start: t.program.now()}
 	t.total = r
 	q := &t.sql
-	q.before, q.stage, q.table, q.asks = q.before[:0], beforeStage, "", false
+	q.before, q.stage, q.table, q.asks, q.begins = q.before[:0], beforeStage, "", false, false
 	query, raw, err := j.query, j.raw, error(nil)
 	if j.changes != nil {
 		raw = j.changes.eval(t)
 		query, _, err = j.statement(raw)
 	}
+	q.query = query
 	line := j.args.eval(t)
 	r.requestBody = "[" + j.said + "] " + raw + "\n" + line + "\n" + j.types
 	if err == nil {
@@ -125,8 +128,8 @@ func (t *thread) transact(j *jdbcRequest) (done bool, failure error) {
 			q.timeout = -1
 		}
 	}
-	if d.manual && !q.open {
-		q.before = append(q.before, "begin")
+	if q.begins = d.manual && !q.open; q.begins && j.changes != nil && j.prepared() {
+		q.before, q.begins = append(q.before, "begin"), false
 	}
 	return false, nil
 }
@@ -152,8 +155,17 @@ func (t *thread) nextSQL() script.Step {
 		q.before = q.before[:copy(q.before, q.before[1:])]
 		return t.otherSQL(text, beforeStage)
 	}
+	request := s.request
+	switch {
+	case q.begins && s.jdbc.prepared():
+		request = s.begin
+	case q.begins:
+		step := t.otherSQL("begin; "+q.query, ownStage)
+		step.Last = true
+		return step
+	}
 	q.stage = ownStage
-	return script.Step{Move: script.Send, Request: s.request, Args: q.args, Last: !q.asks}
+	return script.Step{Move: script.Send, Request: request, Args: q.args, Last: !q.asks}
 }
 
 // otherSQL sends a statement that isn't the sample's own.

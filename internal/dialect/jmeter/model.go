@@ -105,6 +105,7 @@ type sampler struct {
 	operation int // in the plan
 	request   int // jdbc: among the operation's requests
 	other     int // jdbc: the request whose text is its argument
+	begin     int // jdbc: the request that begins a transaction before its statement
 	http      *httpRequest
 	jdbc      *jdbcRequest
 	debug     *Element
