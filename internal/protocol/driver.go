@@ -64,8 +64,10 @@ type Request struct {
 	Rows    int        // Batch: number of rows in one request; the parameters repeat for each row
 	Simple  bool       // SQL: send as text without preparing
 	// Verbatim, CaptureAll and Pipeline are for languages whose statements are known in part only (package script).
-	Verbatim   bool           // SQL: the first argument is the text to send, as simple query; Text is for people
-	CaptureAll Row            // SQL: capture every column of a row, see Reply.Columns
+	// Verbatim says that the first argument is the text of the SQL to send, and that Text is for people. It is sent as
+	// simple query or, with Unnamed, parsed with each request. The other arguments are its parameters.
+	Verbatim   bool
+	CaptureAll Row            // SQL: capture every column of rows, see Reply.Columns and Reply.Results
 	Pipeline   []PipelinePart // SQL: statements that are sent at once; their parameters follow each other in Params
 	// Unnamed and Late are ways to send a statement, or a pipeline, with parameters and columns as text whose types the
 	// server infers. Nothing is prepared when the session connects.
@@ -89,6 +91,40 @@ const (
 	FirstRow
 	// LastRow is the last row of each statement's result that has a row, one after the other.
 	LastRow
+	// AllRows is every row of every result: see Reply.Results.
+	AllRows
+)
+
+// MostCaptured limits what AllRows captures of an answer, in bytes of values. Further rows are only counted.
+const MostCaptured = 16 << 20
+
+// Result is what one statement returned, with Request.CaptureAll and AllRows. The values of its rows are in
+// Reply.Captured, after those of the results before it, as texts in the server's form.
+type Result struct {
+	Columns  []string // nil if the statement returns no rows
+	Types    []ColumnType
+	Rows     int64 // that it returned
+	Captured int   // rows that are in Reply.Captured: all, or the first
+	Affected int64 // rows changed
+}
+
+// ColumnType is the type of a column of a Result, as far as the text of its values depends on it.
+type ColumnType uint8
+
+// The types of columns.
+const (
+	OtherColumn   ColumnType = iota
+	IntegerColumn            // whole numbers of any size
+	DecimalColumn
+	RealColumn      // binary, of 4 bytes
+	DoubleColumn    // binary, of 8 bytes
+	BoolColumn      // t or f, true or false, 1 or 0
+	BytesColumn     // the bytes themselves
+	DateColumn      // year-month-day
+	TimeColumn      // hour:minute:second, perhaps with a fraction
+	TimestampColumn // a date and a time with a space between them
+	ZonedColumn     // a timestamp with the offset of its zone
+	YearColumn
 )
 
 // PipelinePart is a statement of a pipeline.
@@ -212,6 +248,7 @@ type Reply struct {
 	Reopened bool        // an additional connection of the session had been lost and was opened again
 	Captured []gen.Value // one for each of Request.Capture; Null if the reply had no row
 	Columns  []string    // names of Captured with Request.CaptureAll
+	Results  []Result    // what the statements returned, with Request.CaptureAll and AllRows
 	InBlock  bool        // SQL: a transaction block is open after the answer, as far as the protocol tells
 	// Statements is how many of the statements that the request consists of have succeeded, as far as the protocol
 	// tells. It is for SQL only.
@@ -267,19 +304,34 @@ func (f *Failure) Err() *Error {
 	return &Error{Class: f.Class, Code: f.Code, State: f.State, Text: f.Text, Fatal: f.Fatal, Misdirected: f.Misdirected}
 }
 
+// mostKept is how many values a reply keeps the buffers of.
+const mostKept = 1 << 12
+
+// Capture appends a value to Captured, null, and returns it.
+func (r *Reply) Capture() *gen.Value {
+	if n := len(r.Captured); n < cap(r.Captured) {
+		r.Captured = r.Captured[:n+1]
+	} else {
+		r.Captured = append(r.Captured, gen.Value{})
+	}
+	v := &r.Captured[len(r.Captured)-1]
+	v.SetNull()
+	return v
+}
+
 // Reset clears r for a request with n captures. It keeps buffers and Each.
 func (r *Reply) Reset(n int) {
 	c := r.Captured
-	if cap(c) < n {
+	if cap(c) < n || cap(c) > mostKept {
 		c = make([]gen.Value, n)
 	}
 	c = c[:n]
 	for i := range c {
 		c[i].Kind = gen.Null
 	}
-	columns, each := r.Columns[:0], r.Each
+	columns, results, each := r.Columns[:0], r.Results[:0], r.Each
 	*r = Reply{} // in place: a composite literal with values would be built elsewhere, and copied
-	r.Captured, r.Columns, r.Each = c, columns, each
+	r.Captured, r.Columns, r.Results, r.Each = c, columns, results, each
 }
 
 // Fail stores e as the reply's failure.

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,4 +130,19 @@ func (o *Options) Done() *Error {
 		}
 	}
 	return nil
+}
+
+// InitOption is the option of databases that understand SQL with the statements that each session sends first when it
+// connects, a line each.
+const InitOption = "init"
+
+// FirstStatements returns the statements that a session sends when it connects.
+func FirstStatements(t Target) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(t.Options[InitOption]) {
+			if line = strings.TrimSpace(line); line != "" && !yield(line) {
+				return
+			}
+		}
+	}
 }

@@ -35,6 +35,7 @@ type compiler struct {
 	modules  int // nesting of module and include controllers
 	included map[string]*Element
 	written  map[string]bool // variables that the plan sets while it runs
+	database *dataSource     // of the first JDBC Request
 }
 
 // compile compiles a test plan. faults says what can't be carried out; the program is then nil. notes says what was

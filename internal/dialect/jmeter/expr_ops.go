@@ -168,6 +168,8 @@ func truth(v any) bool {
 		return v != 0
 	case float64:
 		return v != 0
+	case sqlNumber:
+		return v.float64 != 0
 	case string:
 		return v != ""
 	case []any:
@@ -219,6 +221,8 @@ func number(v any, f flavour) (n float64, whole, ok bool) {
 		return float64(v), true, true
 	case float64:
 		return v, false, true
+	case sqlNumber:
+		return v.float64, false, true
 	case string:
 		if f == jexl {
 			s := strings.TrimSpace(v)

@@ -61,6 +61,11 @@ func invoke(x *scope, on any, name string, args []any) (v any, err error) {
 		v, err = invokeText(x, o, name, args)
 	case int64, float64:
 		v, err = invokeNumber(o, name, args)
+	case sqlNumber:
+		if name == "toString" {
+			return o.text, nil
+		}
+		v, err = invokeNumber(o.float64, name, args)
 	case []any:
 		v, err = invokeList(x, o, name, args)
 	case map[string]any:
@@ -91,7 +96,7 @@ func kindName(v any) string {
 		return string(v)
 	case string:
 		return "texts"
-	case int64, float64:
+	case int64, float64, sqlNumber:
 		return "numbers"
 	case []any:
 		return "lists"

@@ -104,6 +104,8 @@ type sampler struct {
 	name      text
 	operation int // in the plan
 	request   int // jdbc: among the operation's requests
+	other     int // jdbc: the request whose text is its argument
+	begin     int // jdbc: the request that begins a transaction before its statement
 	http      *httpRequest
 	jdbc      *jdbcRequest
 	debug     *Element
@@ -272,6 +274,7 @@ type thread struct {
 	ended   bool
 	began   bool
 	exchange
+	sql jdbcSession
 }
 
 // threadState says what Wait does next.

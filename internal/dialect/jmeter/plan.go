@@ -209,6 +209,7 @@ func (p *Program) target(t *plan.Target) {
 		d := p.operations[0].samplers[0].jdbc.source
 		t.Protocol, t.Addresses, t.User, t.Password, t.Database = d.protocol, []string{d.address}, d.user, d.password,
 			d.database
+		t.Options = d.options()
 		return
 	}
 	origin := url.URL{Host: p.origin}

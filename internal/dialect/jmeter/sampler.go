@@ -37,9 +37,6 @@ func (c *compiler) sampler(e *Element) *sampler {
 		s.http = c.http(e)
 	}
 	c.inScope(func(x *Element) {
-		if s.jdbc != nil && s.jdbc.returnsRows() && readsBody(x) {
-			c.fault(x, "it reads the rows of %s as text, which isn't available; give that variable names", e)
-		}
 		c.attach(s, x)
 	})
 	c.program.samplers = append(c.program.samplers, s)
@@ -149,9 +146,10 @@ func (c *compiler) operation(s *sampler) {
 	p.operations[i].samplers = append(p.operations[i].samplers, s)
 	protocol := overHTTP
 	if s.kind == jdbcSampler {
-		if protocol = "jdbc"; s.jdbc != nil && s.jdbc.source != nil {
-			protocol = s.jdbc.source.protocol
+		if s.jdbc == nil {
+			return
 		}
+		protocol = s.jdbc.source.protocol
 	}
 	if p.protocol != "" && p.protocol != protocol {
 		c.fault(s.element, "the plan has requests of HTTP and of databases, or of several kinds of databases: "+

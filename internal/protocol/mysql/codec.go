@@ -65,6 +65,9 @@ type codecStatement struct {
 	pieces []string // of a text with parameters, one more than order
 	order  []int    // number of the argument for each parameter
 	params int      // number of arguments
+	// verbatim says that the first argument is the text, with question marks for the others; all, that every row is
+	// captured.
+	verbatim, all bool
 }
 
 var (
@@ -81,6 +84,14 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	st := &c.statements[req.ID]
 	if refused := protocol.Arguments(args, st.params); refused != nil {
 		return dst, refused
+	}
+	if st.verbatim {
+		text, order, refused := questionMarks(string(args[0].B), st.params-1)
+		if refused != nil {
+			return dst, refused
+		}
+		st = &codecStatement{pieces: splitAtMarks(text), order: order}
+		args = args[1:]
 	}
 	if refused := notFinite(args); refused != nil {
 		return dst, refused

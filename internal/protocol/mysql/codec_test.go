@@ -104,14 +104,107 @@ func TestCodecAnswersAsTheLibrary(t *testing.T) {
 
 func TestCodecTakesNotEverything(t *testing.T) {
 	for want, r := range map[string]protocol.Request{
-		"values of answers are captured by the library tier":         {Verb: protocol.SQL, Capture: []protocol.Capture{{}}},
-		"transactions with an isolation level need the library tier": {Verb: protocol.Begin, Text: "serializable"},
-		"requests on records need the library tier":                  {Verb: protocol.Read},
+		"values of answers are captured by the library tier":                                 {Verb: protocol.SQL, Capture: []protocol.Capture{{}}},
+		"transactions with an isolation level need the library tier":                         {Verb: protocol.Begin, Text: "serializable"},
+		"requests on records need the library tier":                                          {Verb: protocol.Read},
+		"columns of one row can't be captured as a whole":                                    {CaptureAll: protocol.FirstRow},
+		"a statement whose text is an argument has that argument first, and is sent as text": {Verbatim: true},
 	} {
 		if why, ok := New().Takes(protocol.Target{}, &protocol.Program{Requests: []protocol.Request{r}}); ok || why != want {
 			t.Errorf("%v, %q; want %q", ok, why, want)
 		}
 	}
+}
+
+// TestWholeAnswers captures every row of every result, and sends statements whose text is an argument, over the codec
+// and as sessions of the library tier.
+func TestWholeAnswers(t *testing.T) {
+	target := targetOf(servers.MariaDB(t))
+	target.Options = map[string]string{protocol.InitOption: "set @first = 'it''s first';\n\nset @second = 2"}
+	all := protocol.Request{Verb: protocol.SQL, CaptureAll: protocol.AllRows}
+	free, given, fixed := all, all, all
+	free.Verbatim, free.Params = true, []gen.Kind{gen.String}
+	given.Verbatim, given.Params = true, []gen.Kind{gen.String, gen.String, gen.Int}
+	fixed.Text, fixed.Params = "select $2 as b, $1 as a", []gen.Kind{gen.String, gen.Int}
+	requests := []protocol.Request{free, given, fixed}
+	text := func(s string) gen.Value { return gen.Value{Kind: gen.String, B: []byte(s)} }
+	five := gen.Value{Kind: gen.Int, I: 5}
+	cases := []struct {
+		request int
+		args    []gen.Value
+		want    string
+	}{
+		{0, []gen.Value{text("select @first as f, @second")}, "[1 of 1, 0 affected; f/0=it's first @second/1=2] "},
+		{0, []gen.Value{text("create or replace table whole (i int, b bool, f float, d double, n decimal(5,2), y year, " +
+			"at datetime, day date, tod time, bits bit(1), raw varbinary(9), u tinyint(1) unsigned)")}, "[0 of 0, 0 affected] "},
+		{0, []gen.Value{text("insert into whole values (1, true, 1.5, 1e30, 2, 2026, '2026-01-02 03:04:05', " +
+			"'2026-01-02', '03:04:05', 1, 'raw', 3), (2, null, null, null, null, null, null, null, null, null, null, null)")},
+			"[0 of 0, 2 affected] "},
+		{0, []gen.Value{text("select * from whole order by i")}, "[2 of 2, 0 affected; i/1=1 b/5=1 f/3=1.5 d/4=1e30 n/2=2.00 " +
+			"y/11=2026 at/9=2026-01-02 03:04:05 day/7=2026-01-02 tod/8=03:04:05 bits/5=1 raw/6=raw u/1=3; i/1=2 b/5 f/3 d/4 " +
+			"n/2 y/11 at/9 day/7 tod/8 bits/5 raw/6 u/1] "},
+		{1, []gen.Value{text("select ? as a, '?' as b, ? as c -- ?"), text("it's \\"), five},
+			"[1 of 1, 0 affected; a/0=it's \\ b/0=? c/1=5] "},
+		{1, []gen.Value{text("select ?"), text("a"), five}, "client  the statement has 1 question marks and 2 parameters"},
+		{2, []gen.Value{text("x"), five}, "[1 of 1, 0 affected; b/1=5 a/0=x] "},
+		{0, []gen.Value{text("create or replace procedure twice() begin select 1 as a; select 2 as b where false; end")},
+			"[0 of 0, 0 affected] "},
+		{0, []gen.Value{text("call twice()")}, "[1 of 1, 0 affected; a/1=1] [0 of 0, 0 affected] [0 of 0, 0 affected] "},
+		{0, []gen.Value{text("select repeat('x', 6000000) as x from seq_1_to_4")}, "[3 of 4, 0 affected] "},
+		{0, []gen.Value{text("select nothing")}, "server 1054 Unknown column 'nothing' in 'SELECT'"},
+	}
+	for name, open := range map[string]func() protocol.Conn{
+		"codec": func() protocol.Conn { return connection(t, target, requests) },
+		"dialled": func() protocol.Conn {
+			c, err := New().Dial(t.Context(), target, &protocol.Program{Requests: requests})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			return c
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open()
+			var reply protocol.Reply
+			for _, row := range cases {
+				c.Do(t.Context(), &requests[row.request], row.args, &reply)
+				if got := whole(&reply); !strings.EqualFold(got, row.want) {
+					t.Errorf("%s:\n got %s\nwant %s", row.args[0].B, got, row.want)
+				}
+			}
+		})
+	}
+}
+
+// whole describes an answer whose rows are captured, short ones with their values.
+func whole(r *protocol.Reply) string {
+	if r.Class != protocol.OK {
+		return fmt.Sprintf("%s %s %s", r.Class, r.Code, r.Text)
+	}
+	var b strings.Builder
+	values := r.Captured
+	for _, result := range r.Results {
+		fmt.Fprintf(&b, "[%d of %d, %d affected", result.Captured, result.Rows, result.Affected)
+		for row := range result.Captured {
+			fields := values[row*len(result.Columns):][:len(result.Columns)]
+			for i, name := range result.Columns {
+				switch {
+				case len(fields[i].B) > 100 && fields[i].Kind != gen.Null:
+					continue
+				case i == 0:
+					b.WriteString(";")
+				}
+				fmt.Fprintf(&b, " %s/%d", name, result.Types[i])
+				if fields[i].Kind != gen.Null {
+					fmt.Fprintf(&b, "=%s", fields[i].B)
+				}
+			}
+		}
+		values = values[result.Captured*len(result.Columns):]
+		b.WriteString("] ")
+	}
+	return b.String()
 }
 
 // TestScanInPieces scans answers that arrive byte by byte, with and without EOF after columns.
@@ -126,11 +219,18 @@ func TestScanInPieces(t *testing.T) {
 	eof, over := "\xfe\x00\x00\x02\x00", "\xfe\x00\x00\x02\x00\x00\x00"
 	const noFile = "the server asks for a file of this machine (LOAD DATA LOCAL), which isn't sent"
 	ok := "\x00\x03\x00\x02\x00\x00\x00"
+	column := "\x03def\x00\x00\x00\x01a\x00\x0c\x3f\x00\x0b\x00\x00\x00\x03\x00\x00\x00\x00\x00"
 	for name, row := range map[string]struct {
 		link capabilities
+		all  bool
 		in   []byte
 		want string
 	}{
+		"all rows": {all: true, in: frame("\x01", column, eof, "\x0217", "\xfb", eof), want: "rows 2 affected 0 ok"},
+		"a malformed column": {all: true, in: frame("\x01", "\x03def\x09"),
+			want: "rows 0 affected 0 protocol  the server's answer isn't one of MySQL's protocol"},
+		"a malformed row": {all: true, in: frame("\x01", column, eof, "\x0217x"),
+			want: "rows 1 affected 0 protocol  the server's answer isn't one of MySQL's protocol"},
 		"ok": {in: frame(ok), want: "rows 0 affected 3 ok"},
 		"old": {in: frame("\x02", "column", "column", eof, "\x00row", "\x00\xfe", eof),
 			want: "rows 2 affected 0 ok"},
@@ -147,7 +247,7 @@ func TestScanInPieces(t *testing.T) {
 			want: "rows 0 affected 0 protocol  the server's answer isn't one of MySQL's protocol"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := codec{link: row.link, statements: make([]codecStatement, 1)}
+			c := codec{link: row.link, statements: []codecStatement{{all: row.all}}}
 			req := &protocol.Request{Verb: protocol.SQL}
 			var reply protocol.Reply
 			var unread []byte
@@ -192,10 +292,12 @@ func TestLiterals(t *testing.T) {
 }
 
 func FuzzScan(f *testing.F) {
-	f.Add([]byte("\x01\x00\x00\x01\x02"), true, true)
-	f.Add([]byte("\x07\x00\x00\x01\x00\x03\x00\x02\x00\x00\x00"), false, false)
-	f.Fuzz(func(t *testing.T, in []byte, deprecate, cache bool) {
-		c := codec{link: capabilities{deprecate, cache}, statements: make([]codecStatement, 1)}
+	f.Add([]byte("\x01\x00\x00\x01\x02"), true, true, false)
+	f.Add([]byte("\x07\x00\x00\x01\x00\x03\x00\x02\x00\x00\x00"), false, false, false)
+	f.Add([]byte("\x01\x00\x00\x01\x01\x17\x00\x00\x02\x03def\x00\x00\x00\x01a\x00\x0c\x3f\x00\x0b\x00\x00\x00\x03"+
+		"\x00\x00\x00\x00\x00\x03\x00\x00\x03\x0217"), true, false, true)
+	f.Fuzz(func(t *testing.T, in []byte, deprecate, cache, all bool) {
+		c := codec{link: capabilities{deprecate, cache}, statements: []codecStatement{{all: all}}}
 		req := &protocol.Request{Verb: protocol.SQL}
 		for len(in) > 0 {
 			var reply protocol.Reply

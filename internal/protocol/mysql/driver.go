@@ -10,6 +10,7 @@
 //
 //	sql_mode   the server's own by default; ANSI_QUOTES lets "name" quote names
 //	time_zone  "+00:00" by default
+//	init       statements that sessions of a load send first when they connect, a line each
 package mysql
 
 import (
@@ -20,9 +21,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
 	"brunt/internal/protocol/socket"
 	"brunt/internal/protocol/sqlconn"
 
@@ -58,6 +61,7 @@ type session struct {
 func open(ctx context.Context, t protocol.Target) (*session, *protocol.Error) {
 	options := protocol.OptionsOf("mysql", t)
 	mode, zone := options.Text("sql_mode", ""), options.Text("time_zone", "+00:00")
+	options.Text(protocol.InitOption, "") // see first
 	if refused := options.Done(); refused != nil {
 		return nil, refused
 	}
@@ -99,6 +103,16 @@ func open(ctx context.Context, t protocol.Target) (*session, *protocol.Error) {
 	return s, nil
 }
 
+// first sends the statements that a session of a load begins with.
+func (s *session) first(ctx context.Context, t protocol.Target) *protocol.Error {
+	for statement := range protocol.FirstStatements(t) {
+		if _, err := s.ExecContext(ctx, statement, nil); err != nil {
+			return refusal(ctx, t, err)
+		}
+	}
+	return nil
+}
+
 // refusal returns the failure to open a session.
 func refusal(ctx context.Context, t protocol.Target, err error) *protocol.Error {
 	var answer *mysql.MySQLError
@@ -135,6 +149,16 @@ func (s *session) Close() error {
 // no session could be opened, Client if the program or an option is invalid, Server if the server refused a
 // statement.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
+	if slices.ContainsFunc(p.Requests, byCodec) {
+		if why, ok := d.Takes(t, p); !ok {
+			return nil, protocol.Bad("requests whose text or columns are known only when they are sent: %s", why)
+		}
+		c, err := blocking.Dial(ctx, d, t, p)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
 	s, refused := open(ctx, t)
 	if refused != nil {
 		return nil, refused
@@ -144,6 +168,10 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	if err := s.numbered(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	if err := s.first(ctx, t); err != nil {
 		c.Close()
 		return nil, err
 	}

@@ -24,6 +24,10 @@ func (*Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok boo
 	for i := range p.Requests {
 		r := &p.Requests[i]
 		switch {
+		case r.Verbatim && (len(r.Params) == 0 || r.Unnamed):
+			return "a statement whose text is an argument has that argument first, and is sent as text", false
+		case r.CaptureAll != protocol.NoRow && r.CaptureAll != protocol.AllRows:
+			return "columns of one row can't be captured as a whole", false
 		case len(r.Capture) > 0:
 			return "values of answers are captured by the library tier", false
 		case r.Verb == protocol.Begin && strings.TrimSpace(r.Text) != "":
@@ -35,6 +39,9 @@ func (*Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok boo
 	return "", true
 }
 
+// byCodec reports whether only the codec can send a request, whether from event loops or not.
+func byCodec(r protocol.Request) bool { return r.Verbatim || r.CaptureAll != protocol.NoRow }
+
 // Open opens a session with the library, takes the connection from it, and prepares the program.
 func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	s, refused := open(ctx, t)
@@ -44,6 +51,10 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	if err := s.numbered(ctx); err != nil {
+		s.Close()
+		return protocol.CodecConn{}, err
+	}
+	if err := s.first(ctx, t); err != nil {
 		s.Close()
 		return protocol.CodecConn{}, err
 	}
@@ -152,6 +163,11 @@ func (c *codec) prepareOne(ctx context.Context, link net.Conn, r *protocol.Reque
 		st.query = packet(comQuery, "ROLLBACK")
 		return nil
 	}
+	st.all = r.CaptureAll == protocol.AllRows
+	if r.Verbatim {
+		st.verbatim, st.params = true, len(r.Params)
+		return nil
+	}
 	text, order, refused := questionMarks(r.Text, len(r.Params))
 	if refused != nil {
 		return refused
@@ -164,7 +180,7 @@ func (c *codec) prepareOne(ctx context.Context, link net.Conn, r *protocol.Reque
 		}
 		st.pieces = splitAtMarks(text)
 	}
-	if r.Simple {
+	if r.Simple || st.all { // prepared statements answer in another form
 		asText()
 		return nil
 	}

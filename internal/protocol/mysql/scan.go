@@ -22,12 +22,15 @@ const (
 type answer struct {
 	part    part
 	columns uint64 // definitions that are to come
+	all     bool   // every row is captured
+	bytes   int    // captured so far
 }
 
 const violated = protocol.Violation("the server's answer isn't one of MySQL's protocol")
 
 // Scan implements protocol.Codec. Rows are counted and not decoded.
 func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
+	c.all = c.statements[req.ID].all
 	for {
 		if len(buf)-n < packetHeader {
 			return n, false, packetHeader
@@ -86,6 +89,9 @@ func (c *codec) packet(b []byte, reply *protocol.Reply) (over bool, v protocol.V
 	case firstPart:
 		return c.first(b, reply)
 	case columnsPart:
+		if c.all && !addColumn(b, &reply.Results[len(reply.Results)-1]) {
+			return false, violated
+		}
 		if c.columns--; c.columns == 0 {
 			c.part = rowsPart
 			if !c.link.deprecateEOF {
@@ -112,6 +118,9 @@ func (c *codec) first(b []byte, reply *protocol.Reply) (over bool, v protocol.Vi
 			return false, violated
 		}
 		reply.Affected += int64(affected)
+		if c.all {
+			reply.Results = append(reply.Results, protocol.Result{Affected: int64(affected)})
+		}
 		_, rest, ok = lengthEncoded(rest) // the last id
 		if !ok || len(rest) < 2 {
 			return false, violated
@@ -125,6 +134,9 @@ func (c *codec) first(b []byte, reply *protocol.Reply) (over bool, v protocol.Vi
 		return false, violated
 	}
 	c.columns, c.part = columns, columnsPart
+	if c.all {
+		reply.Results = append(reply.Results, protocol.Result{Columns: make([]string, 0, columns)})
+	}
 	if c.link.cacheMetadata && len(rest) > 0 && rest[0] == 0 { // the columns are those of before
 		c.part = rowsPart
 		if !c.link.deprecateEOF {
@@ -140,6 +152,9 @@ func (c *codec) row(b []byte, reply *protocol.Reply) (over bool, v protocol.Viol
 		reply.Rows++
 		if len(b) == mostPacket {
 			c.part = longPart
+		}
+		if c.all {
+			return false, c.capture(b, reply)
 		}
 		return false, ""
 	}

@@ -69,6 +69,12 @@ func open(ctx context.Context, t protocol.Target, p *protocol.Program) (*pgconn.
 	if err != nil {
 		return nil, nil, err
 	}
+	for statement := range protocol.FirstStatements(t) {
+		if _, err := pg.Exec(ctx, statement).ReadAll(); err != nil {
+			closeNow(pg)
+			return nil, nil, connectError(ctx, t, err)
+		}
+	}
 	statements := all.session()
 	if !all.many() {
 		if e := all.prepare(ctx, pg, t.Password, statements); e != nil {
@@ -222,6 +228,7 @@ func runtimeParams(options map[string]string) (map[string]string, error) {
 			return nil, protocol.Bad("option %q isn't the name of a setting", name)
 		case name == "user" || name == "database" || name == "dbname" || name == "password" || name == "replication":
 			return nil, protocol.Bad("option %q can't be set here; use the target's own fields", name)
+		case name == initOption:
 		case strings.ContainsRune(value, 0):
 			return nil, protocol.Bad("option %q holds a zero byte", name)
 		case picodataOption(name):
@@ -239,6 +246,9 @@ func runtimeParams(options map[string]string) (map[string]string, error) {
 	}
 	return params, nil
 }
+
+// initOption is the option that isn't a setting; see protocol.FirstStatements.
+const initOption = protocol.InitOption
 
 func validOption(name string) bool {
 	for i, r := range name {

@@ -125,6 +125,9 @@ func (c *codec) wanted(kind byte, req *protocol.Request, reply *protocol.Reply) 
 			return true
 		}
 		reply.Rows++
+		if n := len(reply.Results); n > 0 {
+			reply.Results[n-1].Rows++
+		}
 		return false
 	case 'T': // RowDescription
 		return req.CaptureAll != protocol.NoRow || c.of(req).renewing || len(req.Capture) > 0 && c.asText(req) && !c.taken
@@ -136,7 +139,7 @@ func (c *codec) wanted(kind byte, req *protocol.Request, reply *protocol.Reply) 
 	case 'n': // NoData
 		return c.of(req).renewing
 	case 'I': // EmptyQueryResponse
-		c.endResult(req, reply)
+		c.endResult(req, reply, 0)
 		return false
 	case 'N': // NoticeResponse
 		return req.Notices
@@ -169,8 +172,9 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 		if len(content) == 0 || content[len(content)-1] != 0 {
 			return false, "a malformed CommandComplete, type"
 		}
-		complete(req, content[:len(content)-1], reply)
-		c.endResult(req, reply)
+		tag := content[:len(content)-1]
+		complete(req, tag, reply)
+		c.endResult(req, reply, affected(tag))
 		return false, ""
 	case 'D':
 		reply.Rows++

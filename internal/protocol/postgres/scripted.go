@@ -16,6 +16,7 @@ import (
 // A pipeline has several parts.
 type scripted struct {
 	verbatim bool
+	unnamed  bool // with verbatim: parsed with each request
 	late     bool
 	pipeline bool
 	describe bool // columns are captured
@@ -32,6 +33,7 @@ type scripted struct {
 
 	fields []byte   // the RowDescription whose names are names
 	names  []string // of its columns
+	types  []protocol.ColumnType
 }
 
 // part is a statement of a pipeline, or the only statement.
@@ -49,10 +51,10 @@ func isScripted(req *protocol.Request) bool {
 
 // newScripted lays out a request. why, if not "", says what is wrong with it.
 func newScripted(req *protocol.Request) (_ *scripted, why string) {
-	s := &scripted{verbatim: req.Verbatim, late: !req.Unnamed, pipeline: len(req.Pipeline) > 0,
+	s := &scripted{verbatim: req.Verbatim, unnamed: req.Unnamed, late: !req.Unnamed, pipeline: len(req.Pipeline) > 0,
 		describe: req.CaptureAll != protocol.NoRow}
 	if req.Verbatim {
-		if len(req.Params) != 1 || s.pipeline {
+		if len(req.Params) != 1 && !req.Unnamed || len(req.Params) == 0 || s.pipeline {
 			return nil, "a statement whose text is an argument has one argument"
 		}
 		return s, ""
@@ -95,13 +97,15 @@ func (c *codec) encodeScripted(dst []byte, st *statement, args []gen.Value) ([]b
 	case s.query != nil:
 		s.syncs = 1
 		return append(dst, s.query...), nil
-	case s.verbatim:
-		if bytes.IndexByte(args[0].B, 0) >= 0 {
-			return dst, protocol.Refused(st.req, "the statement holds a zero byte")
-		}
+	case s.verbatim && bytes.IndexByte(args[0].B, 0) >= 0:
+		return dst, protocol.Refused(st.req, "the statement holds a zero byte")
+	case s.verbatim && !s.unnamed:
 		dst = append(appendText(append(dst, 'Q', 0, 0, 0, 0), &args[0]), 0)
 		setLength(dst, at)
 		s.syncs = 1
+	case s.verbatim:
+		p := part{text: string(args[0].B), params: len(args) - 1, sync: true}
+		dst = s.appendPart(dst, &p, args[1:], false)
 	default:
 		if named && !s.ready {
 			dst = c.appendParses(dst, s)
@@ -256,11 +260,13 @@ type wholeRow struct {
 	open  bool // the statement has a result
 	first int  // where its columns begin in Reply.Columns
 	rows  int  // of the result so far
+	bytes int  // of all rows captured so far
 }
 
 // wantsRow reports whether the next row is captured.
 func (c *codec) wantsRow(req *protocol.Request) bool {
-	return req.CaptureAll == protocol.LastRow || c.result.rows == 0
+	return req.CaptureAll == protocol.LastRow || c.result.rows == 0 ||
+		req.CaptureAll == protocol.AllRows && c.result.bytes < protocol.MostCaptured
 }
 
 // beginResult reads a RowDescription. It returns false if that is malformed.
@@ -271,14 +277,52 @@ func (c *codec) beginResult(content []byte, req *protocol.Request, reply *protoc
 		if !ok {
 			return false
 		}
-		s.fields, s.names = append(s.fields[:0], content...), namesOf(fields)
+		s.fields, s.names, s.types = append(s.fields[:0], content...), namesOf(fields), columnTypes(fields)
 	}
-	if req.CaptureAll == protocol.FirstRow {
+	switch req.CaptureAll {
+	case protocol.FirstRow:
 		forgetRow(reply)
+	case protocol.AllRows:
+		reply.Results = append(reply.Results, protocol.Result{Columns: s.names, Types: s.types})
 	}
-	c.result = wholeRow{open: true, first: len(reply.Columns)}
+	c.result = wholeRow{open: true, first: len(reply.Columns), bytes: c.result.bytes}
 	return true
 }
+
+// columnTypes returns the types of columns.
+func columnTypes(fields []pgconn.FieldDescription) []protocol.ColumnType {
+	types := make([]protocol.ColumnType, len(fields))
+	for i := range fields {
+		oid := fields[i].DataTypeOID
+		switch forms[oid] {
+		case formInt2, formInt4, formInt8, formOid:
+			types[i] = protocol.IntegerColumn
+		case formFloat4:
+			types[i] = protocol.RealColumn
+		case formFloat8:
+			types[i] = protocol.DoubleColumn
+		case formNumeric:
+			types[i] = protocol.DecimalColumn
+		case formBool:
+			types[i] = protocol.BoolColumn
+		case formBytea:
+			types[i] = protocol.BytesColumn
+		case formDate:
+			types[i] = protocol.DateColumn
+		case formTime:
+			types[i] = protocol.TimeColumn
+		case formTimestamp:
+			types[i] = protocol.TimestampColumn
+			if oid == zonedTimestamp {
+				types[i] = protocol.ZonedColumn
+			}
+		}
+	}
+	return types
+}
+
+// zonedTimestamp is the OID of timestamp with time zone.
+const zonedTimestamp = 1184
 
 func namesOf(fields []pgconn.FieldDescription) []string {
 	names := make([]string, len(fields))
@@ -292,10 +336,18 @@ func forgetRow(reply *protocol.Reply) {
 	reply.Rows, reply.Columns, reply.Captured = 0, reply.Columns[:0], reply.Captured[:0]
 }
 
-// endResult takes note of a statement's end.
-func (c *codec) endResult(req *protocol.Request, reply *protocol.Reply) {
+// endResult takes note of a statement's end, and how many rows it has changed.
+func (c *codec) endResult(req *protocol.Request, reply *protocol.Reply, affected int64) {
 	reply.Statements++
-	if req.CaptureAll == protocol.NoRow {
+	switch req.CaptureAll {
+	case protocol.NoRow:
+		return
+	case protocol.AllRows:
+		if !c.result.open {
+			reply.Results = append(reply.Results, protocol.Result{})
+		}
+		reply.Results[len(reply.Results)-1].Affected = affected
+		c.result.open = false
 		return
 	}
 	if req.CaptureAll == protocol.FirstRow && !c.result.open {
@@ -312,19 +364,32 @@ func (c *codec) captureAll(content []byte, req *protocol.Request, reply *protoco
 	}
 	content = content[2:]
 	r.rows++
+	if req.CaptureAll == protocol.AllRows {
+		last := &reply.Results[len(reply.Results)-1]
+		last.Rows++
+		last.Captured++
+		r.bytes += len(content) + len(names)
+		r.first = len(reply.Captured)
+		for range names {
+			reply.Capture()
+		}
+		return captureTexts(content, reply.Captured[r.first:], last.Types)
+	}
 	reply.Columns = append(reply.Columns[:r.first], names...)
 	for len(reply.Captured) < len(reply.Columns) {
-		if n := len(reply.Captured); n < cap(reply.Captured) {
-			reply.Captured = reply.Captured[:n+1]
-		} else {
-			reply.Captured = append(reply.Captured, gen.Value{})
-		}
+		reply.Capture()
 	}
-	for i := range names {
+	return captureTexts(content, reply.Captured[r.first:r.first+len(names)], nil)
+}
+
+// captureTexts sets the values of a row whose columns are texts. Those of type bytea become bytes if types are given.
+// It returns false if the row is malformed.
+func captureTexts(content []byte, values []gen.Value, types []protocol.ColumnType) bool {
+	for i := range values {
 		if len(content) < 4 {
 			return false
 		}
-		v, length := &reply.Captured[r.first+i], int(int32(binary.BigEndian.Uint32(content)))
+		v, length := &values[i], int(int32(binary.BigEndian.Uint32(content)))
 		content = content[4:]
 		v.SetNull()
 		if length == -1 {
@@ -333,7 +398,14 @@ func (c *codec) captureAll(content []byte, req *protocol.Request, reply *protoco
 		if length < 0 || length > len(content) {
 			return false
 		}
-		v.Kind, v.B = gen.String, append(v.B[:0], content[:length]...)
+		v.Kind = gen.String
+		ok := false
+		if types != nil && types[i] == protocol.BytesColumn {
+			v.B, ok = appendBytea(v.B[:0], content[:length])
+		}
+		if !ok {
+			v.B = append(v.B[:0], content[:length]...)
+		}
 		content = content[length:]
 	}
 	return len(content) == 0

@@ -26,9 +26,12 @@ func scriptedRequests() []protocol.Request {
 	piped := pipeline
 	piped.Late, piped.Unnamed = false, true
 	known := protocol.Request{Verb: protocol.SQL, Text: "SELECT 5 AS five", Simple: true, CaptureAll: protocol.FirstRow}
+	whole := verbatim(protocol.AllRows)
+	parsed := verbatim(protocol.AllRows)
+	parsed.Unnamed, parsed.Params = true, []gen.Kind{gen.String, gen.Int}
 	return []protocol.Request{verbatim(protocol.NoRow), verbatim(protocol.FirstRow), verbatim(protocol.LastRow), late,
 		unnamed,
-		pipeline, piped, late, known}
+		pipeline, piped, late, known, whole, parsed}
 }
 
 func said(r *protocol.Reply) string {
@@ -36,6 +39,18 @@ func said(r *protocol.Reply) string {
 	fmt.Fprintf(&b, "%d rows", r.Rows)
 	for i, name := range r.Columns {
 		fmt.Fprintf(&b, " %s=%s", name, protocoltest.Text(&r.Captured[i]))
+	}
+	values := r.Captured
+	for _, result := range r.Results {
+		fmt.Fprintf(&b, " [%d of %d, %d affected", result.Captured, result.Rows, result.Affected)
+		for row := range result.Captured {
+			b.WriteString(";")
+			for i, name := range result.Columns {
+				fmt.Fprintf(&b, " %s/%d=%s", name, result.Types[i], protocoltest.Text(&values[row*len(result.Columns)+i]))
+			}
+		}
+		values = values[result.Captured*len(result.Columns):]
+		b.WriteString("]")
 	}
 	if r.InBlock {
 		b.WriteString(" in block")
@@ -75,6 +90,18 @@ func TestScriptedStatements(t *testing.T) {
 		{6, []gen.Value{integer(1), integer(2)}, "1 rows"},
 		{7, []gen.Value{text("40"), integer(3)}, `1 rows sum=6:"43" nothing=null`}, // prepared for request 3
 		{8, nil, `1 rows five=6:"5"`},
+		{9, []gen.Value{text("SELECT g, g > 1 AS b, NULL AS n FROM generate_series(1, 2) AS g; SET work_mem = '1MB'; ;" +
+			`INSERT INTO piped SELECT 9 WHERE false RETURNING 1 AS r; SELECT '\x4142'::bytea, 1.50, now()::date WHERE false`)},
+			`2 rows [2 of 2, 0 affected; g/1=6:"1" b/5=6:"f" n/0=null; g/1=6:"2" b/5=6:"t" n/0=null] [0 of 0, 0 affected]` +
+				` [0 of 0, 0 affected] [0 of 0, 0 affected]`},
+		{9, []gen.Value{text(`SELECT '\x4142'::bytea AS b, 1.5::real AS r, 2::float8 AS d`)},
+			`1 rows [1 of 1, 0 affected; b/6=6:"AB" r/3=6:"1.5" d/4=6:"2"]`},
+		{9, []gen.Value{text("SELECT repeat('x', 9000000) FROM generate_series(1, 3) WHERE false; SELECT repeat('x', 15)")},
+			`1 rows [0 of 0, 0 affected] [1 of 1, 0 affected; repeat/0=6:"xxxxxxxxxxxxxxx"]`},
+		{10, []gen.Value{text("SELECT $1::int + 1 AS sum"), integer(2)}, `1 rows [1 of 1, 0 affected; sum/1=6:"3"]`},
+		{10, []gen.Value{text("SELECT $1::text AS same"), {}}, `1 rows [1 of 1, 0 affected; same/0=null]`},
+		{10, []gen.Value{text("DELETE FROM piped WHERE i = $1"), integer(-1)}, `0 rows [0 of 0, 0 affected]`},
+		{10, []gen.Value{text("SELECT $1::int / 0"), integer(2)}, `0 rows 22012 division by zero`},
 		{0, []gen.Value{text("DEALLOCATE ALL")}, "0 rows"},
 		{3, []gen.Value{text("40"), integer(4)}, `again 0 rows 26000 prepared statement "NAME" does not exist`},
 		{3, []gen.Value{text("40"), integer(4)}, `1 rows sum=6:"44" nothing=null`}, // unnamed from now on
@@ -117,12 +144,14 @@ func scriptedAnswers() map[int]string {
 	complete := message('C', "SELECT 2\x00")
 	parsed := message('1', "")
 	return map[int]string{
-		0: description + row + complete + ready,
-		1: description + row + complete + description + row + row + complete + ready,
-		2: description + row + complete + message('I', "") + description + row + row + complete + ready,
-		3: parsed + bindComplete + description + row + complete + ready,
-		4: parsed + bindComplete + description + message('E', "SERROR\x00VERROR\x00C22012\x00Mzero\x00\x00") + ready,
-		5: parsed + parsed + ready + bindComplete + complete + ready + ready + bindComplete + complete + ready,
+		0:  description + row + complete + ready,
+		1:  description + row + complete + description + row + row + complete + ready,
+		2:  description + row + complete + message('I', "") + description + row + row + complete + ready,
+		3:  parsed + bindComplete + description + row + complete + ready,
+		4:  parsed + bindComplete + description + message('E', "SERROR\x00VERROR\x00C22012\x00Mzero\x00\x00") + ready,
+		9:  description + row + row + complete + message('C', "DELETE 3\x00") + ready,
+		10: parsed + bindComplete + description + row + complete + ready,
+		5:  parsed + parsed + ready + bindComplete + complete + ready + ready + bindComplete + complete + ready,
 	}
 }
 
