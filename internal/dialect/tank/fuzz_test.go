@@ -157,7 +157,16 @@ func TestPandoraRequests(t *testing.T) {
 		"post": {"uripost", "5 /p\nhello",
 			"POST /p HTTP/1.1\r\nHost: h\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 5\r\n\r\nhello"},
 		"raw": {"raw", "46 t\nGET / HTTP/1.0\r\nHost: r\r\nUser-Agent: shell\r\n\r\n",
-			"GET / HTTP/1.1\r\nHost: r\r\nUser-Agent: shell\r\n\r\n"},
+			"GET / HTTP/1.1\r\nHost: r\r\nUser-Agent: shell\r\nConnection: close\r\n\r\n"},
+		"raw chunks": {"raw", "76 t\nPOST /c HTTP/1.1\nHost: r\nX: 1\nX: 2\nTransfer-Encoding: chunked\n\n3\r\nabc\r\n0\r\n\r\n",
+			"POST /c HTTP/1.1\r\nHost: r\r\nUser-Agent: Go-http-client/1.1\r\nTransfer-Encoding: chunked\r\n" +
+				"X: 1\r\nX: 2\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
+		"raw line ends": {"raw", "\r\n26 t\r\nPOST /b HTTP/1.1\nHost: r\n\n",
+			"POST /b HTTP/1.1\r\nHost: r\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 0\r\n\r\n"},
+		"host of a URI": {"uri", "[Host: x.y]\nhttp://u.v/p t\n",
+			"GET /p HTTP/1.1\r\nHost: u.v\r\nUser-Agent: Go-http-client/1.1\r\n\r\n"},
+		"host of a field": {"json", `{"uri":"/j","headers":{"Host":"f"}}`,
+			"GET /j HTTP/1.1\r\nHost: f\r\nUser-Agent: Go-http-client/1.1\r\n\r\n"},
 		"json": {"json", `{"uri":"/j","method":"PUT","host":"j","headers":{"b":"2","Host":"no"},"body":"{}"}`,
 			"PUT /j HTTP/1.1\r\nHost: j\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 2\r\nB: 2\r\n\r\n{}"},
 	} {
@@ -169,6 +178,16 @@ func TestPandoraRequests(t *testing.T) {
 		}
 		if got := string(a.shots[0].raw); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Without preload, a limit counts the requests that have none of the chosen tags, too.
+func TestLimitOfChosenCases(t *testing.T) {
+	shots := []shot{{tag: "a"}, {tag: "b"}, {tag: "a"}}
+	for limit, want := range map[uint64]uint64{1: 1, 2: 1, 3: 2, 4: 3, 7: 5} {
+		if got := chosenOf(shots, []string{"a", "c"}, limit); got != want {
+			t.Errorf("limit %d: %d, want %d", limit, got, want)
 		}
 	}
 }
