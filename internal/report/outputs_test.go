@@ -103,6 +103,9 @@ func TestEveryOutputHasEveryTimeOfAnOperation(t *testing.T) {
 		}
 		outputs["page "+side] = pageOf(t, sheet, units.English)
 	}
+	alone := &Sheet{Results: []Result{{Run: run, Timeline: timelineOf(intervals)}}}
+	outputs["page"] = pageOf(t, alone, units.English)
+	_, outputs["live page"] = LiveFragments(run, nil, units.English)
 	compared := result.Of(run)
 	summary, err := compare.Intervals([]*result.Result{compared}, compare.Options{Confidence: 0.95,
 		Tolerances: compare.DefaultTolerances()})
@@ -119,6 +122,12 @@ func TestEveryOutputHasEveryTimeOfAnOperation(t *testing.T) {
 				if !strings.Contains(outputs[output], text) {
 					t.Errorf("%s has no %s", output, text)
 				}
+			}
+			if name, ok := map[string]string{"stream_first": "to the first", "stream_between": "between"}[d.Name]; ok {
+				has("page", `id="chart-streams"`)
+				has("page", ">"+name+" p99<")
+				has("page", `"`+strings.TrimPrefix(d.Name, "stream_")+`99":[`)
+				has("live page", name)
 			}
 			has("report json", `"`+d.Name+`": {`)
 			if d.Metric == "response" || d.Stream { // files of OpenMetrics have no histograms
