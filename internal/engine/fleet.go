@@ -83,6 +83,7 @@ type Lateness struct {
 	DropLate   bool // give up arrivals that are later than DropAfter, instead of queueing them
 	DropAfter  time.Duration
 	EndOnTime  bool // give up unsent arrivals when an open stage ends; else they are sent late, see Fleet
+	SendAll    bool // send them late for as long as it takes
 	OutageWait bool // let arrivals wait while nothing is connected; see Fleet
 }
 
@@ -224,11 +225,17 @@ func Fill(m *measure.Sample, c *workload.Cursor) {
 
 // Overtime returns for how long after the end of an open stage its arrivals are still sent.
 func (c *FleetConfig) Overtime() time.Duration {
-	if c.EndOnTime {
+	switch {
+	case c.EndOnTime:
 		return 0
+	case c.SendAll:
+		return longest
 	}
 	return c.OperationTimeout
 }
+
+// longest is an overtime that no load reaches.
+const longest = 10 * 366 * 24 * time.Hour
 
 // ErrorEvent is one failed attempt, or a failed connection (Operation −1).
 type ErrorEvent struct {

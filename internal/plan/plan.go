@@ -158,10 +158,10 @@ type Settings struct {
 	OperationTimeout time.Duration // 30 s
 	ConnectTimeout   time.Duration // 5 s
 	Retries          int           // further attempts after a retryable error; 3. Negative means none
-	LatePolicy       string        // "queue" or "drop", in open loads; "queue"
+	LatePolicy       string        // "queue", "drop" or "all", in open loads; "queue"
 	Outage           string        // what open loads do while no address is reachable: "fail" or "wait"; "fail"
 	// open loads: operations unsent at the end of the schedule are dropped; otherwise they are sent late, for up to
-	// OperationTimeout
+	// OperationTimeout, or until all are sent if LatePolicy is "all"
 	EndOnTime       bool
 	DropAfter       time.Duration // with "drop": how late an arrival may be; 0: dropped as soon as no session is free
 	Interval        time.Duration // slice of the record; 1 s

@@ -154,12 +154,15 @@ func (c *checker) settings() {
 	if s.Interval > 0 && s.Interval < 10*time.Millisecond {
 		c.add(at("interval"), "give at least 10ms", "interval %v is too short", s.Interval)
 	}
-	c.oneOf(at("late"), "late", s.LatePolicy, "queue", "drop")
+	c.oneOf(at("late"), "late", s.LatePolicy, "queue", "drop", "all")
 	c.oneOf(at("outage"), "outage", s.Outage, "fail", "wait")
 	c.oneOf(at("awake"), "awake", s.Awake, "auto", "on", "off")
 	c.oneOf(at("tier"), "tier", s.Tier, TierAuto, TierCodec, TierLibrary)
 	if s.DropAfter > 0 && s.LatePolicy != "drop" {
-		c.add(at("drop_after"), "add late: drop", "drop_after has no effect with late: queue")
+		c.add(at("drop_after"), "add late: drop", "drop_after has no effect with late: "+s.LatePolicy)
+	}
+	if s.EndOnTime && s.LatePolicy == "all" {
+		c.add(at("end_on_time"), "leave it out", "end_on_time contradicts late: all")
 	}
 	if !(s.ErrorThreshold >= 0 && s.ErrorThreshold <= 100) {
 		c.add(at("error_threshold"), "give a percentage from 0 to 100", "error_threshold is %v", s.ErrorThreshold)

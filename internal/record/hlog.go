@@ -11,7 +11,8 @@ import (
 
 // HDRLog writes a HdrHistogram log, format version 1.3 (github.com/HdrHistogram/HdrHistogram, HistogramLogWriter), for
 // HdrHistogram's own tools. It has a line for every interval and operation, with the distribution of its response times
-// in nanoseconds. The time columns are in seconds, the maximum is in milliseconds.
+// in nanoseconds. The time columns are in seconds, the maximum is in milliseconds. Answers that were streams have further
+// lines, whose tags end in the name of a time: stream_first, stream_between, and service, which is the time to the end.
 type HDRLog struct {
 	out   io.Writer
 	names []string
@@ -22,8 +23,8 @@ type HDRLog struct {
 
 var _ measure.Sink = (*HDRLog)(nil)
 
-// NewHDRLog returns a log that begins with the first interval. names are the operations' tags; a single operation has
-// no tag.
+// NewHDRLog returns a log that begins with the first interval. names are the operations' tags; the response times of a
+// single operation have no tag.
 func NewHDRLog(out io.Writer, names []string) *HDRLog {
 	l := &HDRLog{out: out}
 	if len(names) > 1 {
@@ -58,13 +59,38 @@ func (l *HDRLog) header(iv *measure.Interval) error {
 }
 
 func (l *HDRLog) operation(iv *measure.Interval, i int) error {
-	h := iv.Operations[i].Response
+	o := &iv.Operations[i]
+	name := ""
+	if l.names != nil {
+		name = tag(l.names[i])
+	}
+	times := o.Times()
+	for k, d := range measure.Declared() {
+		of := name
+		switch {
+		case d.Metric == "response":
+		case d.Stream, d.Metric == "service" && o.StreamFirst.Count() > 0:
+			if of = d.Name; name != "" {
+				of = name + ":" + d.Name
+			}
+		default:
+			continue
+		}
+		if err := l.write(iv, of, *times[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a line, unless there are no values.
+func (l *HDRLog) write(iv *measure.Interval, tag string, h *measure.Histogram) error {
 	if h.Count() == 0 {
 		return nil
 	}
 	b := l.line[:0]
-	if l.names != nil {
-		b = append(append(append(b, "Tag="...), tag(l.names[i])...), ',')
+	if tag != "" {
+		b = append(append(append(b, "Tag="...), tag...), ',')
 	}
 	for _, x := range []float64{float64(iv.StartNs) / 1e9, float64(iv.EndNs-iv.StartNs) / 1e9, float64(h.Max()) / 1e6} {
 		b = append(strconv.AppendFloat(b, x, 'f', 3, 64), ',')

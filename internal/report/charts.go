@@ -102,6 +102,9 @@ func (b *builder) loadCharts(add addChart, line makeLine, slots []timeline.Slot,
 	add("chart-latency", "latency", b.say("Response time"),
 		b.say("of all arrivals; without a good answer it is infinite and leaves a gap"),
 		svg.Frame{Height: 300, Y: svg.Axis{Unit: "ns", Log: true}}, lines...)
+	if b.live || slices.ContainsFunc(slots, timeline.Slot.Streamed) {
+		b.streamChart(add, line)
+	}
 	if b.live || slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.Failed+s.Dropped > 0 }) {
 		add("chart-errors", "errors", b.say("Failures"), b.say("a second, by class"),
 			svg.Frame{Height: 180, Y: svg.Axis{Unit: "per_s"}},
@@ -115,6 +118,26 @@ func (b *builder) loadCharts(add addChart, line makeLine, slots []timeline.Slot,
 		svg.Frame{Height: 180},
 		line(b.say("sessions waiting for answers"), func(s *timeline.Slot) float64 { return float64(s.Busy) }),
 		line(b.say("backlog"), func(s *timeline.Slot) float64 { return float64(s.Backlog) }))
+}
+
+// streamChart is the chart of the times of answers that were streams. The page of a run under way hides it until there
+// are some.
+func (b *builder) streamChart(add addChart, line makeLine) {
+	var lines []svg.Series
+	for _, of := range []struct {
+		name string
+		pick func(*timeline.Slot) timeline.Sketch
+	}{
+		{b.say("to the first"), func(s *timeline.Slot) timeline.Sketch { return s.First }},
+		{b.say("between"), func(s *timeline.Slot) timeline.Sketch { return s.Between }},
+		{b.say("to the end"), func(s *timeline.Slot) timeline.Sketch { return s.Service }},
+	} {
+		lines = append(lines,
+			line(of.name+" p50", func(s *timeline.Slot) float64 { return of.pick(s).Quantile(.5, 0) }),
+			line(of.name+" p99", func(s *timeline.Slot) float64 { return of.pick(s).Quantile(.99, 0) }))
+	}
+	add("chart-streams", "streams", b.say("Times of streams"), b.say("to the first message, between messages, to the end"),
+		svg.Frame{Height: 250, Y: svg.Axis{Unit: "ns", Log: true}}, lines...)
 }
 
 // machineCharts returns the charts of the generator's machine.

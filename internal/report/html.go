@@ -137,7 +137,7 @@ func LiveData(r *Result, live *page.Live, l units.Language) *page.Data {
 func LiveFragments(run *record.Run, workers []measure.Worker, l units.Language) (head, tables string) {
 	b, t := &builder{l: l}, &writer{run: run, l: l}
 	now := func() cell.Table { return t.workersNow(workers) }
-	for _, table := range t.all(t.totals, t.latencies, now) {
+	for _, table := range t.all(t.totals, t.latencies, t.streams, now) {
 		tables += page.Fragment(l, page.Table(table))
 	}
 	banner := page.Banner{Text: b.say("UNDER WAY"), Mark: cell.Warn,

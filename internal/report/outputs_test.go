@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"brunt/internal/judge/compare"
 	"brunt/internal/judge/confidence"
 	"brunt/internal/judge/result"
@@ -46,6 +48,25 @@ func timesOfAll(t *testing.T) (*record.Run, []*measure.Interval) {
 	return run, all
 }
 
+// fromHDRLog returns all values of a tag of an HdrHistogram log, as HdrHistogram's own library reads it.
+func fromHDRLog(t *testing.T, log, tag string) *hdrhistogram.Histogram {
+	t.Helper()
+	all := hdrhistogram.New(1, 1e12, 3)
+	r := hdrhistogram.NewHistogramLogReader(strings.NewReader(log))
+	for {
+		h, err := r.NextIntervalHistogram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h == nil {
+			return all
+		}
+		if h.Tag() == tag {
+			all.Merge(h)
+		}
+	}
+}
+
 // Each output has each of an operation's times that its declaration promises: none is forgotten when one is added.
 func TestEveryOutputHasEveryTimeOfAnOperation(t *testing.T) {
 	run, intervals := timesOfAll(t)
@@ -60,7 +81,7 @@ func TestEveryOutputHasEveryTimeOfAnOperation(t *testing.T) {
 		var b bytes.Buffer
 		write("report "+format, Write(&b, format, run, Options{}), &b)
 	}
-	for _, format := range []string{"csv", "parquet", "prometheus", "influx"} {
+	for _, format := range []string{"csv", "parquet", "prometheus", "influx", "hdr"} {
 		var b bytes.Buffer
 		f, err := export.NewFile(&b, format, run)
 		for _, iv := range intervals {
@@ -82,6 +103,9 @@ func TestEveryOutputHasEveryTimeOfAnOperation(t *testing.T) {
 		}
 		outputs["page "+side] = pageOf(t, sheet, units.English)
 	}
+	alone := &Sheet{Results: []Result{{Run: run, Timeline: timelineOf(intervals)}}}
+	outputs["page"] = pageOf(t, alone, units.English)
+	_, outputs["live page"] = LiveFragments(run, nil, units.English)
 	compared := result.Of(run)
 	summary, err := compare.Intervals([]*result.Result{compared}, compare.Options{Confidence: 0.95,
 		Tolerances: compare.DefaultTolerances()})
@@ -99,6 +123,12 @@ func TestEveryOutputHasEveryTimeOfAnOperation(t *testing.T) {
 					t.Errorf("%s has no %s", output, text)
 				}
 			}
+			if name, ok := map[string]string{"stream_first": "to the first", "stream_between": "between"}[d.Name]; ok {
+				has("page", `id="chart-streams"`)
+				has("page", ">"+name+" p99<")
+				has("page", `"`+strings.TrimPrefix(d.Name, "stream_")+`99":[`)
+				has("live page", name)
+			}
 			has("report json", `"`+d.Name+`": {`)
 			if d.Metric == "response" || d.Stream { // files of OpenMetrics have no histograms
 				has("export prometheus", "brunt_interval_"+d.Name+`_seconds{operation="one",quantile="0.99"}`)
@@ -108,6 +138,13 @@ func TestEveryOutputHasEveryTimeOfAnOperation(t *testing.T) {
 				has("export csv", d.Name+"_p99_ns")
 				has("export parquet", d.Name+"_p99_ns")
 				has("export influx", d.Name+"_p99_ns=")
+			}
+			if d.Stream || d.Metric == "service" {
+				has("export hdr", "Tag="+d.Name+",0.000,1.000,")
+				if h := fromHDRLog(t, outputs["export hdr"], d.Name); h.TotalCount() != int64(times[i].Count) ||
+					h.Max() < int64(times[i].MaxNs) || h.Min() > int64(times[i].MinNs) {
+					t.Errorf("the log of %s has %d values from %d to %d", d.Name, h.TotalCount(), h.Min(), h.Max())
+				}
 			}
 			if w := times[i].Within; d.Within && (w == nil || w.P50 == nil || w.P50.Low <= 0 || w.P50.High < w.P50.Low) {
 				t.Errorf("its median has the interval %+v", w)

@@ -33,7 +33,7 @@ func (f *LoadFlags) Bind(s *Env, cmd *cobra.Command, usualOutput string) {
 	fs.BoolVar(&l.Poisson, "poisson", false, "Poisson arrivals instead of even ones")
 	fs.DurationVar(&l.WarmUp, "warm-up", 0, "load of this length before, kept out of the result")
 	fs.DurationVar(&l.Timeout, "timeout", 30*time.Second, "time for one operation, retries included")
-	fs.StringVar(&l.Late, "late", "queue", "what happens to requests that are late: queue or drop")
+	fs.StringVar(&l.Late, "late", "queue", "what happens to requests that are late: queue, drop or all")
 	fs.StringVar(&l.Outage, "outage", "fail",
 		"what happens to requests of an open load while no address can be reached: fail, or wait")
 	fs.IntVar(&l.Pipeline, "pipeline", 1, "requests in flight a session")

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/jmespath/go-jmespath"
+
+	"brunt/internal/base/markup"
 )
 
 // assertion compiles an assertion.
@@ -498,7 +500,7 @@ func (c *compiler) xpathAssertion(e *Element) any {
 	a := &xpathAssertion{e, c.text(e, "XPath.xpath"), e.flag("XPath.negate"), e.flag("XPath.tolerant"),
 		e.Class == "XPath2Assertion"}
 	if a.query.fixed() {
-		if err := checkXPath(a.query.raw); err != nil {
+		if err := markup.CheckXPath(a.query.raw); err != nil {
 			c.fault(e, "%v", err)
 		}
 	}
@@ -534,7 +536,7 @@ type xmlAssertion struct{ element *Element }
 func (a xmlAssertion) check(_ *thread, r *result) assertResult {
 	v := assertResult{name: a.element.Name}
 	input := r.text()
-	if _, err := parseTree(input, false); err != nil {
+	if _, err := markup.Parse(input, false); err != nil {
 		v.failed, v.message = true, err.Error()
 		if !strings.HasPrefix(strings.TrimSpace(input), "<") {
 			v.message = "Content is not allowed in prolog."

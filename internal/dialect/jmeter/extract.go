@@ -9,6 +9,8 @@ import (
 	"github.com/andybalholm/cascadia"
 	"github.com/jmespath/go-jmespath"
 	"golang.org/x/net/html"
+
+	"brunt/internal/base/markup"
 )
 
 // extractor takes values out of a sample into variables.
@@ -233,7 +235,7 @@ func (c *compiler) xpathExtractor(e *Element) *extractor {
 	}
 	query := c.text(e, prefix+"xpathQuery")
 	if query.fixed() {
-		if err := checkXPath(query.raw); err != nil {
+		if err := markup.CheckXPath(query.raw); err != nil {
 			c.fault(e, "%v", err)
 		}
 	}
@@ -475,4 +477,13 @@ func (x *extractor) forget(t *thread, name string) {
 	if base == name {
 		delete(t.vars, name)
 	}
+}
+
+// evalXPath returns the values of an expression; those of nodes as text or, if fragment, as XML.
+func evalXPath(query, input string, tolerant, fragment bool) ([]string, error) {
+	doc, err := markup.Parse(input, tolerant)
+	if err != nil {
+		return nil, err
+	}
+	return doc.XPath(query, fragment)
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brunt/internal/base/secret"
 )
 
 // shot is a request of a list.
@@ -67,6 +69,9 @@ const maxAmmo = 256 << 20
 
 // readFile reads a list, which may be packed by gzip.
 func readFile(path string) ([]byte, error) {
+	if strings.Contains(path, "://") {
+		return nil, fmt.Errorf("%s isn't downloaded; fetch it first, and name the file", secret.Address(path))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("can't open %s: %w", path, errors.Unwrap(err))

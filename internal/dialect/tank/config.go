@@ -47,7 +47,7 @@ type stream struct {
 	timeoutMs int64
 	connectMs int64
 	options   map[string]string // of the target
-	late      string            // what becomes of requests that are late: "end", "drop" or "queue"
+	late      string            // what becomes of requests that are late: "queue" or "drop"
 }
 
 // tlsConfig is how connections are secured.
@@ -328,7 +328,7 @@ func (c *Config) phantom(o *object) {
 	if o == nil {
 		return
 	}
-	s := &stream{generator: "phantom", options: map[string]string{"good": "200-399", "parts": "on"}, late: "end"}
+	s := &stream{generator: "phantom", options: map[string]string{"good": "200-399", "parts": "on"}, late: "queue"}
 	for _, key := range sortedKeys(refusedKeys) {
 		if n := o.get(key); n != nil && c.text(n, key) != "" {
 			c.fault(n, "%s isn't available: %s", key, refusedKeys[key])
@@ -525,7 +525,7 @@ func (c *Config) bfg(o *object) {
 	if o == nil {
 		return
 	}
-	s := &stream{generator: "bfg", timeoutMs: mostTimeout, late: "end",
+	s := &stream{generator: "bfg", timeoutMs: mostTimeout, late: "queue",
 		options: map[string]string{"good": "200-399", "parts": "on", "noreuse": "on", "redirects": "20", "http2": "off"}}
 	if kind := c.text(o.get("gun_type"), "gun_type"); kind != webGun {
 		n := o.get("gun_type")

@@ -459,7 +459,7 @@ func (e *execution) screen() string {
 	n := len(e.all.all.realUs)
 	fmt.Fprintf(&b, "Requests: %d", n)
 	if e.late > 0 {
-		fmt.Fprintf(&b, ", not sent: %d (no instance was free until the schedule's end)", e.late)
+		fmt.Fprintf(&b, ", not sent: %d (no instance was free)", e.late)
 	}
 	b.WriteString("\n")
 	if n > 0 {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brunt/internal/base/markup"
 )
 
 func FuzzLists(f *testing.F) {
@@ -96,8 +98,8 @@ func FuzzVariables(f *testing.F) {
 				_, _ = p.get(v)
 			}
 		}
-		if p, err := parseXPath(xpath); err == nil {
-			_, _ = p.get([]byte(body))
+		if doc, err := markup.Parse(body, true); err == nil {
+			_, _ = findXPath(doc, xpath)
 		}
 		if h, err := parseHeaderValue(field); err == nil {
 			for _, then := range h.then {
@@ -125,14 +127,14 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %d", path, got, err, n)
 		}
 	}
-	body := []byte(`<div class='data'><a href="/x">one</a><a href="/y">two</a></div><div>no</div>`)
+	doc, err := markup.Parse(`<div class='data'><a href="/x">one</a><a href="/y">two</a></div><div>no</div>`, true)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]any{"//div[@class='data']/a[2]": "two", "//a[1]/@href": "/x",
-		"//div[2]/text()": "no"} {
-		p, err := parseXPath(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := p.get(body); err != nil || got != want {
+		"//div[2]/text()": "no", "//a[contains(@href,'y')]": "two", "//a[text()='one']/following-sibling::a/@href": "/y",
+		"string(//a[last()])": "two"} {
+		if got, err := findXPath(doc, path); err != nil || got != want {
 			t.Errorf("%s: %v, %v; want %v", path, got, err, want)
 		}
 	}
@@ -157,7 +159,16 @@ func TestPandoraRequests(t *testing.T) {
 		"post": {"uripost", "5 /p\nhello",
 			"POST /p HTTP/1.1\r\nHost: h\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 5\r\n\r\nhello"},
 		"raw": {"raw", "46 t\nGET / HTTP/1.0\r\nHost: r\r\nUser-Agent: shell\r\n\r\n",
-			"GET / HTTP/1.1\r\nHost: r\r\nUser-Agent: shell\r\n\r\n"},
+			"GET / HTTP/1.1\r\nHost: r\r\nUser-Agent: shell\r\nConnection: close\r\n\r\n"},
+		"raw chunks": {"raw", "76 t\nPOST /c HTTP/1.1\nHost: r\nX: 1\nX: 2\nTransfer-Encoding: chunked\n\n3\r\nabc\r\n0\r\n\r\n",
+			"POST /c HTTP/1.1\r\nHost: r\r\nUser-Agent: Go-http-client/1.1\r\nTransfer-Encoding: chunked\r\n" +
+				"X: 1\r\nX: 2\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
+		"raw line ends": {"raw", "\r\n26 t\r\nPOST /b HTTP/1.1\nHost: r\n\n",
+			"POST /b HTTP/1.1\r\nHost: r\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 0\r\n\r\n"},
+		"host of a URI": {"uri", "[Host: x.y]\nhttp://u.v/p t\n",
+			"GET /p HTTP/1.1\r\nHost: u.v\r\nUser-Agent: Go-http-client/1.1\r\n\r\n"},
+		"host of a field": {"json", `{"uri":"/j","headers":{"Host":"f"}}`,
+			"GET /j HTTP/1.1\r\nHost: f\r\nUser-Agent: Go-http-client/1.1\r\n\r\n"},
 		"json": {"json", `{"uri":"/j","method":"PUT","host":"j","headers":{"b":"2","Host":"no"},"body":"{}"}`,
 			"PUT /j HTTP/1.1\r\nHost: j\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 2\r\nB: 2\r\n\r\n{}"},
 	} {
@@ -169,6 +180,16 @@ func TestPandoraRequests(t *testing.T) {
 		}
 		if got := string(a.shots[0].raw); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Without preload, a limit counts the requests that have none of the chosen tags, too.
+func TestLimitOfChosenCases(t *testing.T) {
+	shots := []shot{{tag: "a"}, {tag: "b"}, {tag: "a"}}
+	for limit, want := range map[uint64]uint64{1: 1, 2: 1, 3: 2, 4: 3, 7: 5} {
+		if got := chosenOf(shots, []string{"a", "c"}, limit); got != want {
+			t.Errorf("limit %d: %d, want %d", limit, got, want)
 		}
 	}
 }

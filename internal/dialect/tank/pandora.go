@@ -1,10 +1,14 @@
 package tank
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -15,7 +19,7 @@ import (
 	"brunt/internal/protocol/socket"
 )
 
-// pandoraHeader are header fields as Go's net/http keeps them, by canonical name.
+// pandoraHeader are header fields of requests of scenarios as Go's net/http keeps them, by canonical name.
 type pandoraHeader map[string]string
 
 func (h pandoraHeader) set(name, value string) { h[textproto.CanonicalMIMEHeaderKey(name)] = value }
@@ -73,33 +77,62 @@ type pandoraSource struct {
 var pandoraKinds = map[string]string{"uri": "uri", "uripost": "uripost", "raw": "raw", "http/json": "json",
 	"jsonline": "json"}
 
-// add adds a request.
-func (s *pandoraSource) add(a *ammo, method, uri string, h pandoraHeader, body []byte, tag string) error {
-	u, err := url.Parse(uri)
+// make returns a request with its own header fields.
+func (s *pandoraSource) make(method, uri string, h http.Header, body []byte) (*http.Request, error) {
+	req, err := http.NewRequest(method, uri, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("%.60q is no URI", secret.Address(uri))
+		return nil, fmt.Errorf("%.60q is no URI", secret.Address(uri))
 	}
-	if u.Host != "" && h["Host"] == "" {
-		h["Host"] = u.Host
+	s.fill(req, h)
+	return req, nil
+}
+
+// fill adds header fields that a request doesn't have.
+func (s *pandoraSource) fill(req *http.Request, h http.Header) {
+	for name, values := range h {
+		if _, ok := req.Header[name]; ok {
+			continue
+		}
+		if name == "Host" {
+			req.Host = cmp.Or(req.Host, values[0])
+		} else {
+			req.Header[name] = values
+		}
 	}
-	path := u.RequestURI()
+}
+
+// add adds a request, as Go's net/http writes it.
+func (s *pandoraSource) add(a *ammo, req *http.Request, tag string) error {
+	path := req.URL.RequestURI()
 	if !strings.HasPrefix(path, "/") {
-		return fmt.Errorf("%.60q is no path", uri)
+		return fmt.Errorf("%.60q is no path", secret.Address(req.URL.String()))
 	}
-	if method == "" {
-		method = "GET"
+	var body []byte
+	if req.Body != nil {
+		var err error
+		if body, err = io.ReadAll(req.Body); err != nil {
+			return fmt.Errorf("the body of the request isn't whole: %w", err)
+		}
+		if req.Body = http.NoBody; len(body) > 0 {
+			req.Body = io.NopCloser(bytes.NewReader(body))
+		}
 	}
-	sh := shot{tag: tag, tagged: tag != ""}
+	req.Host, req.URL.Host = cmp.Or(req.Host, s.host), cmp.Or(req.URL.Host, s.host)
+	var b bytes.Buffer
+	if err := req.Write(&b); err != nil {
+		return err
+	}
+	sh := shot{tag: tag, tagged: tag != "", raw: b.Bytes()}
 	if s.web {
-		w := &webEntry{Method: method, Path: path, Body: body}
-		for _, f := range h.fields(s.host, body, method) {
-			if f[0] != "Content-Length" {
-				w.Header = append(w.Header, f)
+		head, _, _ := strings.Cut(b.String(), "\r\n\r\n")
+		w := &webEntry{Method: cmp.Or(req.Method, "GET"), Path: path, Body: body}
+		for _, line := range strings.Split(head, "\r\n")[1:] {
+			name, value, _ := strings.Cut(line, ": ")
+			if name != "Content-Length" && name != "Transfer-Encoding" {
+				w.Header = append(w.Header, [2]string{name, value})
 			}
 		}
-		sh.web = w
-	} else {
-		sh.raw = h.request(nil, method, path, s.host, body)
+		sh.raw, sh.web = nil, w
 	}
 	a.shots = append(a.shots, sh)
 	return nil
@@ -107,13 +140,13 @@ func (s *pandoraSource) add(a *ammo, method, uri string, h pandoraHeader, body [
 
 // read reads a list.
 func (s *pandoraSource) read(text []byte) (*ammo, error) {
-	common := pandoraHeader{}
+	common := http.Header{}
 	for _, h := range s.headers {
 		name, value, err := header(h)
 		if err != nil {
 			return nil, fmt.Errorf("headers: %w", err)
 		}
-		common.set(name, value)
+		common.Add(name, value)
 	}
 	a, p := &ammo{}, &scanner{name: s.name, rest: unmarked(text)}
 	var err error
@@ -132,8 +165,8 @@ func (s *pandoraSource) read(text []byte) (*ammo, error) {
 }
 
 // uris reads lists of URIs, with bodies for uripost. Fields of the configuration replace those of the list.
-func (s *pandoraSource) uris(p *scanner, common pandoraHeader, a *ammo) error {
-	own := pandoraHeader{}
+func (s *pandoraSource) uris(p *scanner, common http.Header, a *ammo) error {
+	own := http.Header{}
 	for {
 		line, ok := p.next()
 		if !ok {
@@ -147,42 +180,43 @@ func (s *pandoraSource) uris(p *scanner, common pandoraHeader, a *ammo) error {
 			if err != nil {
 				return p.fault("%v", err)
 			}
-			own.set(name, value)
+			own.Set(name, value)
 			continue
 		}
-		h := maps.Clone(own)
-		maps.Copy(h, common)
+		h := own.Clone()
+		for name, values := range common {
+			h.Set(name, values[len(values)-1])
+		}
+		method, uri, tag, body := "GET", "", "", []byte(nil)
 		if s.kind == "uri" {
-			uri, tag, _ := strings.Cut(line, " ")
-			if err := s.add(a, "GET", uri, h, nil, strings.TrimSpace(tag)); err != nil {
-				return p.fault("%v", err)
+			uri, tag, _ = strings.Cut(line, " ")
+		} else {
+			words := append(strings.SplitN(line, " ", 3), "")
+			if len(words) < 3 {
+				return p.fault("%.60q isn't size, URI and tag", line)
 			}
-			continue
+			n, ok := size(words[0])
+			if !ok {
+				return p.fault("%.60q isn't the size of a body in bytes", words[0])
+			}
+			var err error
+			if body, err = p.block(n); err != nil {
+				return err
+			}
+			method, uri, tag = "POST", words[1], words[2]
 		}
-		words := strings.SplitN(line, " ", 3)
-		if len(words) < 2 {
-			return p.fault("%.60q isn't size, URI and tag", line)
+		req, err := s.make(method, uri, h, body)
+		if err == nil {
+			err = s.add(a, req, tag)
 		}
-		n, ok := size(words[0])
-		if !ok {
-			return p.fault("%.60q isn't the size of a body in bytes", words[0])
-		}
-		body, err := p.block(n)
 		if err != nil {
-			return err
-		}
-		tag := ""
-		if len(words) == 3 {
-			tag = strings.TrimSpace(words[2])
-		}
-		if err := s.add(a, "POST", words[1], h, body, tag); err != nil {
 			return p.fault("%v", err)
 		}
 	}
 }
 
 // raws reads whole requests, each after a line with its size. Fields of the configuration don't replace theirs.
-func (s *pandoraSource) raws(p *scanner, common pandoraHeader, a *ammo) error {
+func (s *pandoraSource) raws(p *scanner, common http.Header, a *ammo) error {
 	for {
 		line, ok := p.next()
 		if !ok {
@@ -199,37 +233,18 @@ func (s *pandoraSource) raws(p *scanner, common pandoraHeader, a *ammo) error {
 		if n == 0 {
 			continue
 		}
+		at := p.line
 		text, err := p.block(n)
 		if err != nil {
 			return err
 		}
-		head, body, _ := bytes.Cut(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n\n"))
-		if _, rest, ok := bytes.Cut(text, []byte("\r\n\r\n")); ok {
-			body = rest
+		req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(text)))
+		if err == nil {
+			s.fill(req, common)
+			err = s.add(a, req, tag)
 		}
-		lines := strings.Split(strings.TrimRight(string(head), "\n"), "\n")
-		words := strings.Fields(lines[0])
-		if len(words) != 3 {
-			return p.fault("%.60q isn't the first line of a request", lines[0])
-		}
-		h := maps.Clone(common)
-		for _, field := range lines[1:] {
-			if strings.TrimSpace(field) == "" {
-				continue
-			}
-			name, value, err := header(field)
-			if err != nil {
-				return p.fault("%v", err)
-			}
-			h.set(name, value)
-		}
-		if n, err := strconv.Atoi(h["Content-Length"]); err == nil && n >= 0 && n < len(body) {
-			body = body[:n]
-		} else if h["Content-Length"] == "" {
-			body = nil
-		}
-		if err := s.add(a, words[0], words[1], h, body, strings.TrimSpace(tag)); err != nil {
-			return p.fault("%v", err)
+		if err != nil {
+			return (&scanner{name: p.name, line: at}).fault("these %d bytes are no request: %v", n, err)
 		}
 	}
 }
@@ -245,7 +260,7 @@ type entity struct {
 }
 
 // entities reads requests in JSON: a list, or one after the other.
-func (s *pandoraSource) entities(p *scanner, common pandoraHeader, a *ammo) error {
+func (s *pandoraSource) entities(p *scanner, common http.Header, a *ammo) error {
 	d := json.NewDecoder(bytes.NewReader(p.rest))
 	var all []entity
 	text := bytes.TrimSpace(p.rest)
@@ -268,16 +283,18 @@ func (s *pandoraSource) entities(p *scanner, common pandoraHeader, a *ammo) erro
 		all = append(all, e)
 	}
 	for i, e := range all {
-		h := maps.Clone(common)
+		h := common.Clone()
 		for _, name := range sortedKeys(e.Headers) {
-			if !strings.EqualFold(name, "host") {
-				h.set(name, e.Headers[name])
+			h.Set(name, e.Headers[name])
+		}
+		err := fmt.Errorf("%.60q is no path", secret.Address(e.URI))
+		if strings.HasPrefix(e.URI, "/") {
+			var req *http.Request
+			if req, err = s.make(e.Method, "http://"+e.Host+e.URI, h, []byte(e.Body)); err == nil {
+				err = s.add(a, req, e.Tag)
 			}
 		}
-		if e.Host != "" {
-			h["Host"] = e.Host
-		}
-		if err := s.add(a, e.Method, e.URI, h, []byte(e.Body), e.Tag); err != nil {
+		if err != nil {
 			return fmt.Errorf("%s: request %d: %w", s.name, i+1, err)
 		}
 	}
@@ -293,6 +310,9 @@ func autotag(elements int, raw []byte, web *webEntry) string {
 		path = words[1]
 	}
 	path, _, _ = strings.Cut(path, "?")
+	if text, err := url.PathUnescape(path); err == nil {
+		path = text
+	}
 	for i := range len(path) {
 		if path[i] == '/' {
 			if elements == 0 {

@@ -150,9 +150,9 @@ func (b *playbook) operations(p *plan.Plan, v *veil) error {
 // load sets the plan's phases and settings.
 func (c *Config) load(p *plan.Plan, s *stream) error {
 	p.Settings = plan.Settings{Sessions: s.load.sessions, Retries: -1, OperationTimeout: ms(s.timeoutMs),
-		ConnectTimeout: ms(s.connectMs), EndOnTime: s.late != "queue"}
-	if s.late == "drop" {
-		p.Settings.LatePolicy = "drop"
+		ConnectTimeout: ms(s.connectMs)}
+	if p.Settings.LatePolicy = "all"; s.late == "drop" {
+		p.Settings.LatePolicy, p.Settings.EndOnTime = "drop", true
 	}
 	c.instances = s.load.sessions
 	switch s.load.kind {
@@ -173,7 +173,7 @@ func (c *Config) load(p *plan.Plan, s *stream) error {
 		s.limited()
 		p.Load = instancePhases(at, s.limit, 0)
 		p.Settings.Sessions, c.instances = len(at), len(at)
-		p.Settings.EndOnTime = false
+		p.Settings.LatePolicy = ""
 		return nil
 	case "stpd_file":
 		return c.stpd(p, s)
@@ -240,7 +240,7 @@ func (c *Config) stpd(p *plan.Plan, s *stream) error {
 		s.limit = uint64(len(atMs))
 		p.Load = instancePhases(at, s.limit, 0)
 		p.Settings.Sessions, c.instances = len(at), len(at)
-		p.Settings.EndOnTime = false
+		p.Settings.LatePolicy = ""
 		return nil
 	}
 	times := make([]time.Duration, len(atMs))
@@ -248,7 +248,7 @@ func (c *Config) stpd(p *plan.Plan, s *stream) error {
 		times[i] = ms(at)
 	}
 	p.Load = []plan.Phase{plan.Listed("stpd_file", times, times[len(times)-1]+time.Millisecond)}
-	p.Settings.SessionsAsNeeded, p.Settings.EndOnTime = true, false
+	p.Settings.SessionsAsNeeded = true
 	s.limit = uint64(len(atMs))
 	return nil
 }

@@ -330,7 +330,30 @@ func (c *Config) ammos(a, g *object, s *stream, gun string, web bool) {
 		c.faultOf(o.get("file"), file, err)
 		return
 	}
-	c.tags(g, s, c.texts(o.get("chosencases"), "chosencases"))
+	chosen := c.texts(o.get("chosencases"), "chosencases")
+	if len(chosen) > 0 && s.limit > 0 && !c.flag(o.get("preload"), "preload", false) {
+		s.limit = chosenOf(s.list.shots, chosen, s.limit)
+	}
+	c.tags(g, s, chosen)
+	if s.limit == 0 && c.whole(o.get("limit"), "limit", 0) > 0 {
+		c.fault(o.get("limit"), "none of the first %s requests has one of the chosen tags", o.get("limit").Value)
+	}
+}
+
+// chosenOf returns how many of the first n requests, with repetitions, have one of the chosen tags: without preload,
+// Pandora counts the others too.
+func chosenOf(shots []shot, chosen []string, n uint64) (count uint64) {
+	all := uint64(len(shots))
+	for i := range shots {
+		if !slices.Contains(chosen, shots[i].tag) {
+			continue
+		}
+		count += n / all
+		if uint64(i) < n%all {
+			count++
+		}
+	}
+	return count
 }
 
 // noTag is the tag of Pandora's requests without one.

@@ -137,7 +137,11 @@ func (c *Config) callAmmo(a *object, s *stream, gun string, deadline time.Durati
 		text, err = readFile(expand(file))
 	}
 	if err == nil {
-		s.list, err = readCalls(file, text, deadline)
+		var skipped int
+		on := c.flag(cmp.Or(o.get("continue_on_error"), o.get("continueonerror")), "continue_on_error", false)
+		if s.list, skipped, err = readCalls(file, text, deadline, on); skipped > 0 {
+			c.note("pandora: %d lines of %s are no calls; continue_on_error leaves them out", skipped, cmp.Or(file, "source"))
+		}
 	}
 	if err != nil {
 		c.faultOf(o.get("file"), file, err)
@@ -152,10 +156,10 @@ func (c *Config) callAmmo(a *object, s *stream, gun string, deadline time.Durati
 	}
 }
 
-// readCalls reads a list of calls: an object in JSON on each line.
-func readCalls(name string, text []byte, deadline time.Duration) (*ammo, error) {
+// readCalls reads a list of calls: an object in JSON on each line. If on is set, other lines are skipped.
+func readCalls(name string, text []byte, deadline time.Duration, on bool) (a *ammo, skipped int, err error) {
 	p := scanner{name: cmp.Or(name, "source"), rest: unmarked(text)}
-	a := &ammo{}
+	a = &ammo{}
 	for {
 		line, ok := p.next()
 		if !ok {
@@ -164,35 +168,48 @@ func readCalls(name string, text []byte, deadline time.Duration) (*ammo, error) 
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		var e struct {
-			Tag      string            `json:"tag"`
-			Call     string            `json:"call"`
-			Metadata map[string]string `json:"metadata"`
-			Payload  json.RawMessage   `json:"payload"`
+		sh, err := readCall(line, deadline)
+		switch {
+		case err == nil:
+			a.shots = append(a.shots, sh)
+		case on:
+			skipped++
+		default:
+			return nil, 0, p.fault("%v", err)
 		}
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			if errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "unexpected end") {
-				return nil, p.fault("the call ends in the middle")
-			}
-			return nil, p.fault("isn't a call in JSON: %v", err)
-		}
-		if !strings.Contains(strings.Trim(e.Call, "./"), ".") && !strings.Contains(e.Call, "/") {
-			return nil, p.fault("call %q is no method; write package.Service.Method", e.Call)
-		}
-		message := bytes.TrimSpace(e.Payload)
-		if len(message) == 0 || string(message) == "null" {
-			message = []byte("{}")
-		}
-		if message[0] != '{' {
-			return nil, p.fault("the payload isn't an object")
-		}
-		a.shots = append(a.shots, shot{tag: e.Tag, tagged: true, call: &callEntry{Method: calls.FullName(e.Call),
-			Message: string(message), Metadata: e.Metadata, Deadline: deadline}})
 	}
 	if len(a.shots) == 0 {
-		return nil, fmt.Errorf("%s: no call in this list", p.name)
+		return nil, skipped, fmt.Errorf("%s: no call in this list", p.name)
 	}
-	return a, nil
+	return a, skipped, nil
+}
+
+// readCall reads a call: an object in JSON.
+func readCall(line string, deadline time.Duration) (shot, error) {
+	var e struct {
+		Tag      string            `json:"tag"`
+		Call     string            `json:"call"`
+		Metadata map[string]string `json:"metadata"`
+		Payload  json.RawMessage   `json:"payload"`
+	}
+	if err := json.Unmarshal([]byte(line), &e); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "unexpected end") {
+			return shot{}, errors.New("the call ends in the middle")
+		}
+		return shot{}, fmt.Errorf("isn't a call in JSON: %w", err)
+	}
+	if !strings.Contains(strings.Trim(e.Call, "./"), ".") && !strings.Contains(e.Call, "/") {
+		return shot{}, fmt.Errorf("call %q is no method; write package.Service.Method", e.Call)
+	}
+	message := bytes.TrimSpace(e.Payload)
+	if len(message) == 0 || string(message) == "null" {
+		message = []byte("{}")
+	}
+	if message[0] != '{' {
+		return shot{}, errors.New("the payload isn't an object")
+	}
+	return shot{tag: e.Tag, tagged: true, call: &callEntry{Method: calls.FullName(e.Call),
+		Message: string(message), Metadata: e.Metadata, Deadline: deadline}}, nil
 }
 
 // callStatuses are the HTTP statuses by which Pandora reports those of gRPC, by number; 0 stands for otherStatus.

@@ -11,12 +11,13 @@ import (
 )
 
 func TestListsOfCalls(t *testing.T) {
-	a, err := readCalls("calls.json", []byte("\ufeff"+`{"tag": "Hi", "call": "a.b.C.Say", "metadata": {"K": "v$"}, "payload": {"n": 1}}
+	a, skipped, err := readCalls("calls.json", []byte("\ufeff"+`{"tag": "Hi", "call": "a.b.C.Say", "metadata": {"K": "v$"}, "payload": {"n": 1}}
 
 {"call": "a.C/Do"}
-`), time.Minute)
-	if err != nil {
-		t.Fatal(err)
+no call
+`), time.Minute, true)
+	if err != nil || skipped != 1 {
+		t.Fatal(err, skipped)
 	}
 	if len(a.shots) != 2 || a.shots[0].tag != "Hi" || a.shots[1].tag != "" {
 		t.Errorf("shots %+v", a.shots)
@@ -40,7 +41,7 @@ func TestFaultsOfListsOfCalls(t *testing.T) {
 		`{"call": 5}`:            "f:1:1: isn't a call in JSON: ",
 		`{"call": "a.B.C"} junk`: "f:1:1: isn't a call in JSON: ",
 	} {
-		if _, err := readCalls("f", []byte(text), 0); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, _, err := readCalls("f", []byte(text), 0, false); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -89,7 +90,7 @@ func TestFaultsOfCalls(t *testing.T) {
 func FuzzReadCalls(f *testing.F) {
 	f.Add(`{"tag": "a", "call": "a.B.C", "metadata": {"k": "v"}, "payload": {"n": [1]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := readCalls("f", []byte(text), 0)
+		a, _, err := readCalls("f", []byte(text), 0, false)
 		if err == nil && len(a.shots) == 0 {
 			t.Error("neither calls nor an error")
 		}

@@ -13,6 +13,7 @@ import (
 	"text/template"
 	"time"
 
+	"brunt/internal/base/markup"
 	"brunt/internal/load/gen"
 )
 
@@ -42,7 +43,6 @@ type postprocessor struct {
 	SizeOp  string            `json:"size_op,omitempty"` // "": the size isn't checked
 
 	json  map[string]jsonPath
-	xpath map[string]xPath
 	heads map[string]headerValue
 }
 
@@ -154,9 +154,8 @@ func (p *postprocessor) compile() (err error) {
 			}
 		}
 	case "var/xpath":
-		p.xpath = map[string]xPath{}
-		for name, text := range p.Mapping {
-			if p.xpath[name], err = parseXPath(text); err != nil {
+		for _, name := range sortedKeys(p.Mapping) {
+			if err := markup.CheckXPath(p.Mapping[name]); err != nil {
 				return err
 			}
 		}
@@ -267,12 +266,14 @@ func (p *postprocessor) do(a *answer, vars map[string]any) error {
 			}
 		}
 	case "var/xpath":
-		for name, path := range p.xpath {
-			v, err := path.get(a.body)
-			if err != nil {
+		doc, err := markup.Parse(string(a.body), true)
+		if err != nil {
+			return err
+		}
+		for name, query := range p.Mapping {
+			if vars[name], err = findXPath(doc, query); err != nil {
 				return err
 			}
-			vars[name] = v
 		}
 	case "var/header":
 		for name, h := range p.heads {

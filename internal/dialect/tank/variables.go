@@ -12,7 +12,7 @@ import (
 	"sync"
 	"text/template"
 
-	"golang.org/x/net/html"
+	"brunt/internal/base/markup"
 )
 
 // counters count how often each list was asked for its next element, for all sessions.
@@ -365,157 +365,17 @@ func (p jsonPath) into(e any, s pathStep, each func(any), found *[]any) {
 	}
 }
 
-// xPath is a compiled path in HTML: //div[@class='data']/a/@href, //h1/text().
-type xPath []xStep
-
-// xStep is a step of a path.
-type xStep struct {
-	deep        bool // //
-	name        string
-	attr, value string // [@attr='value']; value may be absent
-	hasValue    bool
-	number      int // [n], from 1; 0: any
-}
-
-// parseXPath compiles a path.
-func parseXPath(text string) (p xPath, err error) {
-	rest := text
-	for rest != "" {
-		var s xStep
-		var ok bool
-		if rest, ok = strings.CutPrefix(rest, "//"); ok {
-			s.deep = true
-		} else if rest, ok = strings.CutPrefix(rest, "/"); !ok {
-			return nil, fmt.Errorf("the path %q: write //name, /name, /@attribute, /text(), [@name='value'] or [n]", text)
-		}
-		end := strings.IndexAny(rest, "/[")
-		if end < 0 {
-			end = len(rest)
-		}
-		s.name, rest = rest[:end], rest[end:]
-		if s.name == "" || strings.ContainsAny(s.name, " :'\"=|") {
-			return nil, fmt.Errorf("the path %q: %q is no name", text, s.name)
-		}
-		for strings.HasPrefix(rest, "[") {
-			var inner string
-			if inner, rest, ok = strings.Cut(rest[1:], "]"); !ok {
-				return nil, fmt.Errorf("the path %q has no ]", text)
-			}
-			if attr, isAttr := strings.CutPrefix(inner, "@"); isAttr {
-				s.attr, s.value, s.hasValue = cutQuoted(attr)
-			} else if s.number, err = strconv.Atoi(inner); err != nil || s.number < 1 {
-				return nil, fmt.Errorf("the path %q: [%s] isn't available; use [@name='value'] or [n]", text, inner)
-			}
-		}
-		p = append(p, s)
-	}
-	if len(p) == 0 {
-		return nil, errors.New("the path is empty")
-	}
-	return p, nil
-}
-
-func cutQuoted(text string) (name, value string, has bool) {
-	name, value, has = strings.Cut(text, "=")
-	return strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `'"`), has
-}
-
-// get returns the texts that the path finds: one as a text, otherwise a list.
-func (p xPath) get(body []byte) (any, error) {
-	root, err := html.Parse(strings.NewReader(string(body)))
-	if err != nil {
-		return nil, err
-	}
-	nodes := []*html.Node{root}
-	for i, s := range p {
-		last := i == len(p)-1
-		if name, ok := strings.CutPrefix(s.name, "@"); ok && last {
-			return one(attributes(nodes, name)), nil
-		}
-		nodes = s.find(nodes)
+// findXPath returns what an XPath expression finds in HTML: one value as a text, otherwise a list.
+func findXPath(doc *markup.Node, query string) (any, error) {
+	found, err := doc.XPath(query, false)
+	if err != nil || len(found) == 1 {
+		return strings.Join(found, ""), err
 	}
 	var texts []any
-	for _, n := range nodes {
-		texts = append(texts, textOf(n))
+	for _, text := range found {
+		texts = append(texts, text)
 	}
-	return one(texts), nil
-}
-
-func one(texts []any) any {
-	if len(texts) == 1 {
-		return texts[0]
-	}
-	return texts
-}
-
-func attributes(nodes []*html.Node, name string) (texts []any) {
-	for _, n := range nodes {
-		for _, a := range n.Attr {
-			if a.Key == name {
-				texts = append(texts, a.Val)
-			}
-		}
-	}
-	return texts
-}
-
-// find returns the nodes below nodes that the step selects.
-func (s *xStep) find(nodes []*html.Node) (found []*html.Node) {
-	for _, n := range nodes {
-		var here []*html.Node
-		if s.deep {
-			for d := range n.Descendants() {
-				if s.is(d) {
-					here = append(here, d)
-				}
-			}
-		} else {
-			for c := range n.ChildNodes() {
-				if s.is(c) {
-					here = append(here, c)
-				}
-			}
-		}
-		if s.number > 0 {
-			if s.number > len(here) {
-				continue
-			}
-			here = here[s.number-1 : s.number]
-		}
-		found = append(found, here...)
-	}
-	return found
-}
-
-func (s *xStep) is(n *html.Node) bool {
-	if s.name == "text()" {
-		return n.Type == html.TextNode
-	}
-	if n.Type != html.ElementNode || s.name != "*" && n.Data != s.name {
-		return false
-	}
-	if s.attr == "" {
-		return true
-	}
-	for _, a := range n.Attr {
-		if a.Key == s.attr {
-			return !s.hasValue || a.Val == s.value
-		}
-	}
-	return false
-}
-
-func textOf(n *html.Node) string {
-	if n.Type == html.TextNode {
-		return n.Data
-	}
-	var b strings.Builder
-	for d := range n.Descendants() {
-		if d.Type == html.TextNode {
-			b.WriteString(d.Data)
-		}
-	}
-	return b.String()
+	return texts, nil
 }
 
 // decodeJSON decodes a text as a value; whole numbers stay whole.

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/metadata"
 
@@ -345,11 +347,77 @@ pandora:
 	}
 }
 
+// Lists of Pandora's are sent as the examples say, each to a real server.
+func TestTanksExamplesOfLists(t *testing.T) {
+	t.Chdir("../../..")
+	s := newTanked(t)
+	grpc := grpcserver.Start(t, grpcserver.Reflection("v1"))
+	for _, c := range []struct {
+		name        string
+		tags, codes string // of the first three requests, sorted
+		count       int
+		sent        string // a request that the server has seen
+	}{
+		{"raw", "add list main", "200 200 200", 12, `POST /cars shop.example {"car_id": "21", "model": "zil"}`},
+		{"json", "add list list", "200 200 200", 10, `POST /cars shop.example {"car_id": "22", "model": "gaz"}`},
+		{"grpc", "gone say say", "200 200 404", 12, ""},
+	} {
+		text, err := os.ReadFile("examples/tank/" + c.name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := strings.NewReplacer("127.0.0.1:8080", "ADDRESS", "127.0.0.1:50051", grpc.Addr).Replace(string(text))
+		o, phout := s.tank(t, config, "--quiet", "--threshold", "errors < 50%")
+		if o.Code != 0 || len(phout) != c.count {
+			t.Errorf("%s: exit %d, %d requests\n%s%s", c.name, o.Code, len(phout), o.Out, o.Err)
+			continue
+		}
+		first := func(n int) string {
+			words := strings.Fields(column(t, phout[:3], n))
+			slices.Sort(words)
+			return strings.Join(words, " ")
+		}
+		if first(1) != c.tags || first(11) != c.codes {
+			t.Errorf("%s: tags %s, codes %s", c.name, first(1), first(11))
+		}
+		if c.sent != "" && !slices.Contains(s.requests, c.sent) {
+			t.Errorf("%s: no %s among %q", c.name, c.sent, s.requests)
+		}
+	}
+	if slices.ContainsFunc(s.requests, func(r string) bool { return strings.Contains(r, "/cars/22") }) {
+		t.Error("a request with another tag was sent")
+	}
+}
+
+// One instance can't keep to the schedule: the rest is sent late, until the schedule's total is reached, also after
+// the timeout of a request.
+func TestTankSendsWhatIsLate(t *testing.T) {
+	var sent atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		time.Sleep(5 * time.Millisecond) // what an answer takes
+		sent.Add(1)
+	}))
+	t.Cleanup(server.Close)
+	s := &tanked{Server: server}
+	o, phout := s.tank(t, `
+phantom:
+  enabled: true
+  address: ADDRESS
+  timeout: 1s
+  load_profile: {load_type: rps, schedule: "const(3000, 0.1s)"}
+  instances: 1
+  uris: [/a]
+`, "--threshold", "errors <= 100%")
+	if sent.Load() != 300 || len(phout) != 300 || !strings.Contains(o.Out, "Requests: 300\n") {
+		t.Errorf("%d of 300 requests were sent, %d are in the phout\n%s", sent.Load(), len(phout), o.Out)
+	}
+}
+
 // The examples can be read, and scenarios are the same in each of their forms.
 func TestTanksExamples(t *testing.T) {
 	t.Chdir("../../..")
 	plans := map[string]string{}
-	for _, name := range []string{"load", "uripost", "phantom", "cars", "cars-json", "cars-hcl"} {
+	for _, name := range []string{"load", "uripost", "phantom", "cars", "cars-json", "cars-hcl", "raw", "json", "grpc"} {
 		o := shell.Run(t, "brunt", "convert", "tank", "-c", "examples/tank/"+name+".yaml")
 		if o.Code != 0 {
 			t.Fatalf("%s: exit %d\n%s", name, o.Code, o.Err)

@@ -3,6 +3,7 @@ package timeline
 import (
 	"encoding/base64"
 	"math"
+	"slices"
 	"strconv"
 
 	"brunt/internal/protocol"
@@ -10,19 +11,24 @@ import (
 
 // Columns are the figures of a timeline by slot, in the form that a page's script reads.
 type Columns struct {
-	Start   []float64           `json:"start"` // s since the run's start
-	End     []float64           `json:"end"`
-	WarmUp  []int               `json:"warmUp"`
-	Rate    []Number            `json:"rate"` // successes a second
-	Low     []Number            `json:"rateLow"`
-	High    []Number            `json:"rateHigh"`
-	Offered []Number            `json:"offered"`
-	P50     []Number            `json:"p50"` // response time, ns
-	P90     []Number            `json:"p90"`
-	P99     []Number            `json:"p99"`
-	Max     []Number            `json:"max"`
-	S50     []Number            `json:"service50"`
-	S99     []Number            `json:"service99"`
+	Start   []float64 `json:"start"` // s since the run's start
+	End     []float64 `json:"end"`
+	WarmUp  []int     `json:"warmUp"`
+	Rate    []Number  `json:"rate"` // successes a second
+	Low     []Number  `json:"rateLow"`
+	High    []Number  `json:"rateHigh"`
+	Offered []Number  `json:"offered"`
+	P50     []Number  `json:"p50"` // response time, ns
+	P90     []Number  `json:"p90"`
+	P99     []Number  `json:"p99"`
+	Max     []Number  `json:"max"`
+	S50     []Number  `json:"service50"`
+	S99     []Number  `json:"service99"`
+	// F and B are the times of streams to the first message and between messages, ns; absent if there were no streams.
+	F50     []Number            `json:"first50,omitempty"`
+	F99     []Number            `json:"first99,omitempty"`
+	B50     []Number            `json:"between50,omitempty"`
+	B99     []Number            `json:"between99,omitempty"`
 	Errors  map[string][]Number `json:"errors"` // by class, a second
 	Unsent  []Number            `json:"unsent"`
 	NoAns   []uint64            `json:"noAnswer"` // arrivals without a good answer
@@ -70,6 +76,13 @@ func (t *Timeline) Columns(from int) *Columns {
 	for i := range slots {
 		c.add(&slots[i])
 		bytes = slots[i].Service.append(slots[i].Response.append(bytes))
+	}
+	if slices.ContainsFunc(slots, Slot.Streamed) {
+		for i := range slots {
+			first, between := slots[i].First, slots[i].Between
+			c.F50, c.F99 = append(c.F50, Number(first.Quantile(.5, 0))), append(c.F99, Number(first.Quantile(.99, 0)))
+			c.B50, c.B99 = append(c.B50, Number(between.Quantile(.5, 0))), append(c.B99, Number(between.Quantile(.99, 0)))
+		}
 	}
 	for class := protocol.Class(1); int(class) < protocol.NumClasses; class++ {
 		var all []Number

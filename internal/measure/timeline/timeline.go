@@ -27,6 +27,7 @@ type Slot struct {
 	RateLow, RateHigh            float64 // extremes of the intervals' successes per second
 	intervals                    float64
 	Response, Service            Sketch
+	First, Between               Sketch // of answers that were streams: to the first message, between messages
 	ResponseMaxNs                int64
 
 	Backlog        uint64 // maximum
@@ -205,8 +206,12 @@ func (s *Slot) count(o *measure.OperationAccount) {
 		s.Errors[k] += n
 	}
 	s.Response, s.Service = s.Response.Add(SketchOf(o.Response)), s.Service.Add(SketchOf(o.Service))
+	s.First, s.Between = s.First.Add(SketchOf(o.StreamFirst)), s.Between.Add(SketchOf(o.StreamBetween))
 	s.ResponseMaxNs = max(s.ResponseMaxNs, o.Response.Max())
 }
+
+// Streamed reports whether there were answers that were streams.
+func (s Slot) Streamed() bool { return len(s.First) > 0 }
 
 // Max returns the longest response time in ns; NaN if nothing was answered.
 func (s *Slot) Max() float64 {
@@ -238,6 +243,7 @@ func (s *Slot) add(o *Slot) {
 		s.Errors[k] += n
 	}
 	s.Response, s.Service = s.Response.Add(o.Response), s.Service.Add(o.Service)
+	s.First, s.Between = s.First.Add(o.First), s.Between.Add(o.Between)
 	s.ResponseMaxNs = max(s.ResponseMaxNs, o.ResponseMaxNs)
 	s.Backlog = max(s.Backlog, o.Backlog)
 	s.CPUHigh, s.LoopBusyHigh = max(s.CPUHigh, o.CPUHigh), max(s.LoopBusyHigh, o.LoopBusyHigh)

@@ -165,7 +165,7 @@ func (t Tiles) write(out *bufio.Writer, l units.Language) {
 }
 
 // Chart is a chart with a heading. It is interactive if its Kind is one that the page's script knows: "rate",
-// "latency", "errors", "sessions", "cpu", "loop", "memory", "heat" or "curve".
+// "latency", "streams", "errors", "sessions", "cpu", "loop", "memory", "heat" or "curve".
 type Chart struct {
 	ID, Title, Note string
 	SVG             string // made by package svg
@@ -403,6 +403,7 @@ func scripts(out *bufio.Writer, d *Data, l units.Language) error {
 // scriptTexts are the texts of the script.
 var scriptTexts = []string{
 	"achieved", "offered", "most of its intervals", "least of its intervals", "max", "service", "unsent",
+	"to the first", "between", "to the end",
 	"sessions waiting for answers", "backlog", "others",
 	"hypervisor", "all", "busiest event loop", "memory", "time", "quantile", "response", "response in the window",
 	"window %s – %s: %s", "whole run%s%s: %s",

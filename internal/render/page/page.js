@@ -63,10 +63,12 @@
     run.sketches = decode(c.sketches, c.start.length);
     for (const part of run.parts || []) part.sketches = decode(part.columns.sketches, c.start.length);
   };
+  // The columns of streams are absent where there were none.
+  const streamed = ["first50", "first99", "between50", "between99"];
   // limited is a run of which only one operation or address is seen, as far as what it records tells them apart.
   const limited = (run, part) => {
     const own = {};
-    for (const key of ["rate", "rateLow", "rateHigh", "p50", "p90", "p99", "max", "service50", "service99", "errors", "unsent", "noAnswer"]) own[key] = part.columns[key];
+    for (const key of ["rate", "rateLow", "rateHigh", "p50", "p90", "p99", "max", "service50", "service99", ...streamed, "errors", "unsent", "noAnswer"]) own[key] = part.columns[key];
     own.offered = run.columns.start.map(() => null);
     return Object.assign({}, run, { columns: Object.assign({}, run.columns, own), sketches: part.sketches });
   };
@@ -123,6 +125,11 @@
       const c = run.columns;
       return { series: [line("p50", 0, time), line("p90", 2, time), line("p99", 1, time), line(say("max"), 3, time), line(say("service") + " p50", 5, time), line(say("service") + " p99", 4, time)],
         ys: [c.p50, c.p90, c.p99, c.max, run.closed ? [] : c.service50, run.closed ? [] : c.service99], axis: time, log: true };
+    },
+    streams: () => {
+      const c = run.columns, ends = c.first50 ? [c.service50, c.service99] : [[], []];
+      return { series: ["to the first", "between", "to the end"].flatMap((name, i) => [line(say(name) + " p50", 2 * i, time), line(say(name) + " p99", 2 * i + 1, time)]),
+        ys: [...streamed.map(key => c[key] || []), ...ends], axis: time, log: true };
     },
     errors: () => {
       const c = run.columns, names = Object.keys(c.errors);
@@ -210,8 +217,11 @@
   const slotAt = s => { let k = run.x.findIndex(x => x >= s); if (k < 0) k = run.x.length - 1; return k > 0 && s - run.x[k - 1] < run.x[k] - s ? k - 1 : k; };
   const cross = s => { if (heat && heat.cross && heat.x) { heat.cross.hidden = s == null; if (s != null) heat.cross.style.left = heat.x(s) + "px"; } };
 
+  // Of a run without streams, their chart is hidden.
+  const absent = (fig, spec) => fig.dataset.chart === "streams" && !spec.ys.some(y => y.some(v => v != null));
   const overTime = fig => {
     const spec = seen(kinds[fig.dataset.chart]());
+    fig.closest(".chart").hidden = absent(fig, spec);
     const u = new uPlot({
       width: fig.clientWidth, height: 250, ms: 1, scales: { x: { time: false }, y: spec.log ? { distr: 3 } : { range: (_, lo, hi) => [Math.min(0, lo || 0), (hi || 1) * 1.05] } },
       axes: [axis(clock), axis(spec.axis, spec.log ? logarithmic() : Object.assign({ size: 78 }, spec.more))], series: [{ label: say("time"), value: (_, v) => v == null ? "–" : clock(v) }, ...spec.series], bands: spec.bands || [],
@@ -451,7 +461,7 @@
   const follow = () => {
     for (const p of plots) {
       const spec = seen(kinds[p.fig.dataset.chart]());
-      if (spec.ys.length === p.u.data.length - 1) p.u.setData([run.x, ...(spec.log ? positive(spec.ys) : spec.ys)]);
+      if (spec.ys.length === p.u.data.length - 1 && p.fig.closest(".chart").hidden === absent(p.fig, spec)) p.u.setData([run.x, ...(spec.log ? positive(spec.ys) : spec.ys)]);
       else { draw(); return; }
     }
     setWindow(...(chosen || []));
@@ -461,6 +471,10 @@
     const c = run.columns, add = message.columns, from = message.from, n = add.start.length;
     for (const class_ of Object.keys(add.errors)) if (!c.errors[class_]) c.errors[class_] = c.start.map(() => 0);
     for (const class_ of Object.keys(c.errors)) splice(c.errors[class_], from, add.errors[class_] || add.start.map(() => 0));
+    for (const key of streamed) {
+      if (c[key] && !add[key]) add[key] = add.start.map(() => null);
+      if (add[key] && !c[key]) c[key] = c.start.map(() => null);
+    }
     for (const key of Object.keys(add)) if (Array.isArray(add[key])) splice(c[key], from, add[key]);
     splice(run.sketches, from, decode(add.sketches, n));
     splice(run.x, from, add.start.map((s, i) => (s + add.end[i]) / 2));

@@ -39,6 +39,22 @@ func serve(t *testing.T, address string, stop func()) (s *Server, feed func(seco
 	}
 }
 
+// streaming makes streams of two messages of all answers.
+type streaming struct{ *Server }
+
+func (s streaming) Interval(iv *measure.Interval) error {
+	for i := range iv.Operations {
+		o := &iv.Operations[i]
+		o.Streams, o.StreamMessages = o.Done, 2*o.Done
+		o.StreamFirst, o.StreamBetween = measure.NewHistogram(), measure.NewHistogram()
+		for range o.Done {
+			o.StreamFirst.Record(2e6)
+			o.StreamBetween.Record(1e6)
+		}
+	}
+	return s.Server.Interval(iv)
+}
+
 func get(t *testing.T, url string, header ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, url, nil)
@@ -281,6 +297,14 @@ func TestLivePageInABrowser(t *testing.T) {
 	}
 	b.Wait(`document.querySelectorAll("canvas").length >= 7`)
 	b.Wait(`document.getElementById("window-text").textContent.startsWith("whole run: 1,200 answers")`)
+	// Without streams, their chart is hidden. It appears with the first one.
+	const streams = `document.querySelector("figure[data-chart=streams]")`
+	b.Wait(streams + `.closest(".chart").hidden`)
+	recordtest.Load(streaming{s}, recordtest.Base(), "hold", second, recordtest.Shape{Seconds: 1, PerS: 200,
+		ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+	b.Wait(`!` + streams + `.closest(".chart").hidden && ` + streams + `.querySelector("canvas").clientWidth > 100`)
+	b.Wait(streams + `.textContent.includes("between p99")`)
+	b.Wait(`document.getElementById("tables").textContent.includes("STREAMS")`)
 	b.Eval(`document.getElementById("stop").click()`, nil)
 	<-stopped
 	run, k := recordtest.Base(), &measure.Tally{}

@@ -32,7 +32,7 @@ func (r *Runner) newFleet() error {
 		Retrying: engine.Retrying{Retries: max(s.Retries, 0), RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
 			RetryWithin: s.RetryWithin},
 		Lateness: engine.Lateness{DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime,
-			OutageWait: s.Outage == "wait"},
+			SendAll: s.LatePolicy == "all", OutageWait: s.Outage == "wait"},
 		ForLoops: engine.ForLoops{Loops: s.Loops, Pipeline: r.Record.Pipeline, TimingTolerance: s.TimingTolerance,
 			ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS},
 	}

@@ -1,4 +1,5 @@
-package jmeter
+// Package markup reads documents of XML and HTML, and finds values in them by XPath.
+package markup
 
 import (
 	"encoding/xml"
@@ -11,25 +12,25 @@ import (
 	"golang.org/x/net/html"
 )
 
-// tree is a node of a document for XPath.
-type tree struct {
+// Node is a node of a document, or the document itself.
+type Node struct {
 	kind     xpath.NodeType
 	name     string
 	prefix   string
 	value    string
 	attrs    []html.Attribute
-	up       *tree
-	children []*tree
+	up       *Node
+	children []*Node
 	index    int // in its parent
 }
 
-func (n *tree) add(c *tree) *tree {
+func (n *Node) add(c *Node) *Node {
 	c.up, c.index = n, len(n.children)
 	n.children = append(n.children, c)
 	return c
 }
 
-func (n *tree) text() string {
+func (n *Node) text() string {
 	if n.kind == xpath.TextNode || n.kind == xpath.CommentNode {
 		return n.value
 	}
@@ -44,7 +45,7 @@ func (n *tree) text() string {
 
 // navigator implements xpath.NodeNavigator.
 type navigator struct {
-	root, at *tree
+	root, at *Node
 	attr     int // −1: at the node itself
 }
 
@@ -129,9 +130,12 @@ func (n *navigator) MoveTo(to xpath.NodeNavigator) bool {
 	return true
 }
 
-// parseTree reads a document: XML or, if tolerant, HTML as browsers do.
-func parseTree(input string, tolerant bool) (*tree, error) {
-	root := &tree{kind: xpath.RootNode}
+// mostDepth limits the nesting of elements.
+const mostDepth = 500
+
+// Parse reads a document: XML or, if tolerant, HTML as browsers do.
+func Parse(input string, tolerant bool) (*Node, error) {
+	root := &Node{kind: xpath.RootNode}
 	if tolerant {
 		doc, err := html.Parse(strings.NewReader(input))
 		if err != nil {
@@ -153,7 +157,7 @@ func parseTree(input string, tolerant bool) (*tree, error) {
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			n := &tree{kind: xpath.ElementNode, name: t.Name.Local, prefix: t.Name.Space}
+			n := &Node{kind: xpath.ElementNode, name: t.Name.Local, prefix: t.Name.Space}
 			for _, a := range t.Attr {
 				n.attrs = append(n.attrs, html.Attribute{Namespace: a.Name.Space, Key: a.Name.Local, Val: a.Value})
 			}
@@ -168,10 +172,10 @@ func parseTree(input string, tolerant bool) (*tree, error) {
 			at, depth = at.up, depth-1
 		case xml.CharData:
 			if at != root {
-				at.add(&tree{kind: xpath.TextNode, value: string(t)})
+				at.add(&Node{kind: xpath.TextNode, value: string(t)})
 			}
 		case xml.Comment:
-			at.add(&tree{kind: xpath.CommentNode, value: string(t)})
+			at.add(&Node{kind: xpath.CommentNode, value: string(t)})
 		}
 	}
 	if at != root || len(root.children) == 0 {
@@ -180,20 +184,20 @@ func parseTree(input string, tolerant bool) (*tree, error) {
 	return root, nil
 }
 
-func fromHTML(to *tree, n *html.Node) {
+func fromHTML(to *Node, n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch c.Type {
 		case html.ElementNode:
-			fromHTML(to.add(&tree{kind: xpath.ElementNode, name: c.Data, attrs: c.Attr}), c)
+			fromHTML(to.add(&Node{kind: xpath.ElementNode, name: c.Data, attrs: c.Attr}), c)
 		case html.TextNode:
-			to.add(&tree{kind: xpath.TextNode, value: c.Data})
+			to.add(&Node{kind: xpath.TextNode, value: c.Data})
 		case html.CommentNode:
-			to.add(&tree{kind: xpath.CommentNode, value: c.Data})
+			to.add(&Node{kind: xpath.CommentNode, value: c.Data})
 		}
 	}
 }
 
-func compileXPath(query string) (expr *xpath.Expr, err error) {
+func compile(query string) (expr *xpath.Expr, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the XPath expression %q isn't understood: %v", cut(query), r)
@@ -206,18 +210,24 @@ func compileXPath(query string) (expr *xpath.Expr, err error) {
 	return expr, err
 }
 
-func checkXPath(query string) error {
-	_, err := compileXPath(query)
+// cut shortens an expression for messages.
+func cut(query string) string {
+	const most = 80
+	if r := []rune(query); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return query
+}
+
+// CheckXPath reports whether an XPath expression can be used.
+func CheckXPath(query string) error {
+	_, err := compile(query)
 	return err
 }
 
-// evalXPath returns the values of an expression; those of nodes as text or, if fragment, as XML.
-func evalXPath(query, input string, tolerant, fragment bool) (out []string, err error) {
-	expr, err := compileXPath(query)
-	if err != nil {
-		return nil, err
-	}
-	doc, err := parseTree(input, tolerant)
+// XPath returns the values of an expression in a document; those of nodes as text or, if fragment, as XML.
+func (n *Node) XPath(query string, fragment bool) (out []string, err error) {
+	expr, err := compile(query)
 	if err != nil {
 		return nil, err
 	}
@@ -226,15 +236,15 @@ func evalXPath(query, input string, tolerant, fragment bool) (out []string, err 
 			err = fmt.Errorf("the XPath expression %q: %v", cut(query), r)
 		}
 	}()
-	switch v := expr.Evaluate(&navigator{doc, doc, -1}).(type) {
+	switch v := expr.Evaluate(&navigator{n, n, -1}).(type) {
 	case *xpath.NodeIterator:
 		for v.MoveNext() {
-			n := v.Current().(*navigator)
-			if fragment && n.attr < 0 && n.at.kind == xpath.ElementNode {
-				out = append(out, n.at.source())
+			found := v.Current().(*navigator)
+			if fragment && found.attr < 0 && found.at.kind == xpath.ElementNode {
+				out = append(out, found.at.source())
 				continue
 			}
-			out = append(out, n.Value())
+			out = append(out, found.Value())
 		}
 		return out, nil
 	case bool:
@@ -247,10 +257,13 @@ func evalXPath(query, input string, tolerant, fragment bool) (out []string, err 
 	return nil, nil
 }
 
+// entities are the characters that XML writes as entities.
+var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
+
 // source writes an element as XML.
-func (n *tree) source() string {
+func (n *Node) source() string {
 	if n.kind == xpath.TextNode {
-		return escapeXML(n.value)
+		return entities.Replace(n.value)
 	}
 	name := n.name
 	if n.prefix != "" {
@@ -259,7 +272,7 @@ func (n *tree) source() string {
 	var b strings.Builder
 	b.WriteString("<" + name)
 	for _, a := range n.attrs {
-		b.WriteString(" " + a.Key + `="` + escapeXML(a.Val) + `"`)
+		b.WriteString(" " + a.Key + `="` + entities.Replace(a.Val) + `"`)
 	}
 	if len(n.children) == 0 {
 		return b.String() + "/>"
