@@ -72,7 +72,8 @@ var loads = []string{
 	"-t 2 -n -f $D/p_open.sql -M prepared", "-t 1 -n -f $D/p_empty.sql -M prepared",
 	"-t 2 -n -f $D/p_sync.sql -M extended",
 	"-t 2 -n -f $D/p_sync_set.sql -M extended", "-t 2 -n -f $D/p_sync_open.sql -M extended",
-	"-t 1 -n -f $D/dollars.sql -M extended", "-t 1 -n -f $D/no_shell.sql", "-t 1 -n -f $D/place.sql", "-t 1 -n -f $D/place.sql -M extended", "-t 1 -n -f $D/inside.sql", "-t 1 -n -f $D/detail.sql",
+	"-t 1 -n -f $D/dollars.sql -M extended", "-t 1 -n -f $D/no_shell.sql", "-t 1 -n -f $D/place.sql",
+	"-t 1 -n -f $D/place.sql -M extended", "-t 1 -n -f $D/inside.sql", "-t 1 -n -f $D/detail.sql",
 	"-t 1 -n -f $D/detail.sql -M prepared", "-t 1 -n -f $D/long.sql", "-t 1 -n -f $D/far.sql", "-t 1 -n -f $D/wide.sql",
 	"-t 1 -n -f $D/p_place.sql -M extended", "-t 1 -n -f $D/end.sql",
 }
@@ -377,7 +378,8 @@ func TestDebug(t *testing.T) {
 		return strings.Join(slices.Compact(strings.Split(masked(a.stderr), "\n")), "\n")
 	}
 	for _, version := range testserver.PgbenchVersions() {
-		for _, line := range []string{"-f $D/all.sql -t 2", "-f $D/all.sql -t 2 -M extended", "-f $D/all.sql -t 2 -M prepared",
+		for _, line := range []string{"-f $D/all.sql -t 2", "-f $D/all.sql -t 2 -M extended",
+			"-f $D/all.sql -t 2 -M prepared",
 			"-f $D/two.sql@0 -f $D/all.sql -t 1 -R 1000 -M prepared", "-f $D/two.sql -C -t 2 -M prepared",
 			"-f $D/fails.sql -t 2 --max-tries=3 -M prepared", "-f $D/fails.sql -t 1 --max-tries=2",
 			"-f $D/pipe.sql -t 2 -M prepared", "-f $D/pipe.sql -t 1 -M extended", "-f $D/sync.sql -t 1 -M extended"} {

@@ -57,8 +57,8 @@ func TestTargetsAreCompletedByTheEnvironment(t *testing.T) {
 		})
 	}
 	s := settings(t, Load, "pg", "recordcount=1")
-	s.Getenv = func(name string) string { return map[string]string{"PGSERVICE": "x"}[name] }
-	if _, err := Compile(s, 0); err == nil || !strings.Contains(err.Error(), "PGSERVICE") {
+	s.Getenv = func(name string) string { return map[string]string{"PGREQUIREAUTH": "x"}[name] }
+	if _, err := Compile(s, 0); err == nil || !strings.Contains(err.Error(), "PGREQUIREAUTH") {
 		t.Errorf("a variable that isn't understood: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ func TestClassOf(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, e.Code, want)
 		}
 	}
-	if e := serverError("ERROR", "08P01", "bind message supplies 1 parameters", ""); e.Fatal || e.Class != protocol.Server {
+	if e := serverError("ERROR", "08P01", "bind message supplies 1", ""); e.Fatal || e.Class != protocol.Server {
 		t.Errorf("a protocol violation that the session survives is %+v", e)
 	}
 	if e := serverError("FATAL", "08P01", "query_wait_timeout", ""); !e.Fatal || e.Class != protocol.Connect {

@@ -85,8 +85,8 @@ type PasswordFile struct {
 	name, text string
 }
 
-// OpenPasswordFile opens the file with a name; ~/.pgpass if that is "". A file that is missing has no passwords, nor has
-// one that others than its owner may read; then warning is libpq's text.
+// OpenPasswordFile opens the file with a name; ~/.pgpass if that is "". A file that is missing has no passwords, nor
+// has one that others than its owner may read; then warning is libpq's text.
 func OpenPasswordFile(name string, getenv func(string) string) (f *PasswordFile, warning string) {
 	home := getenv("HOME")
 	if f = (&PasswordFile{name: name}); name == "" {

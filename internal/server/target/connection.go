@@ -51,9 +51,9 @@ func Keywords() []string {
 }
 
 // Fill fills in missing fields of a target from the environment variables of its protocol, such as libpq's, and from
-// libpq's files of services and passwords. A password that was hidden in a record counts as missing. secured says that an
-// address or a flag decides about TLS, so that PGSSLMODE and its certificates don't. warn, if not nil, is called if the
-// file of passwords can't be used. An error names a variable that isn't understood.
+// libpq's files of services and passwords. A password that was hidden in a record counts as missing. secured says that
+// an address or a flag decides about TLS, so that PGSSLMODE and its certificates don't. warn, if not nil, is called if
+// the file of passwords can't be used. An error names a variable that isn't understood.
 func Fill(t *plan.Target, secured bool, getenv func(string) string, warn func(string)) error {
 	d := protocols.Of(t.Protocol)
 	notation := d.Notation
@@ -117,8 +117,8 @@ func Fill(t *plan.Target, secured bool, getenv func(string) string, warn func(st
 	return nil
 }
 
-// addressesOf returns the addresses that settings name. If they have libpq's hostaddr, that is where connections go, and
-// host is the name in the server's certificate.
+// addressesOf returns the addresses that settings name. If they have libpq's hostaddr, that is where connections go,
+// and host is the name in the server's certificate.
 func addressesOf(s connection.Settings, t *plan.Target) ([]string, error) {
 	if s["hostaddr"] == "" {
 		return connection.Addresses(s["host"], s["port"]), nil
@@ -294,7 +294,8 @@ func unfold(s connection.Settings, p *plan.Plan, of string, further bool) ([]str
 	}
 	for name, value := range s {
 		switch name {
-		case "host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "service":
+		case "host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey":
+		case "service":
 		case "connect_timeout":
 			seconds, err := strconv.Atoi(value)
 			if err != nil || seconds < 0 {

@@ -159,7 +159,8 @@ func (c *compiler) ended(v *variant, path []int, at int, start *Command) {
 		c.tooMany(start)
 		return
 	}
-	r := protocol.Request{Verb: protocol.SQL, Notices: true, Unnamed: c.options.Mode == Extended, Late: c.options.Mode == Prepared}
+	r := protocol.Request{Verb: protocol.SQL, Notices: true, Unnamed: c.options.Mode == Extended,
+		Late: c.options.Mode == Prepared}
 	var texts []string
 	for _, i := range path {
 		command := &c.script.Commands[i]
@@ -200,8 +201,8 @@ func textKinds(n int) []gen.Kind {
 // request returns the request of a statement that is sent by itself.
 func (c *compiler) request(command *Command) protocol.Request {
 	s := &command.statement
-	r := protocol.Request{Name: command.Text, Verb: protocol.SQL, Text: s.text, Simple: c.options.Mode == Simple, Notices: true,
-		Late: c.options.Mode == Prepared, Unnamed: c.options.Mode == Extended, Verbatim: len(s.pieces) > 0,
+	r := protocol.Request{Name: command.Text, Verb: protocol.SQL, Text: s.text, Simple: c.options.Mode == Simple,
+		Notices: true, Late: c.options.Mode == Prepared, Unnamed: c.options.Mode == Extended, Verbatim: len(s.pieces) > 0,
 		Params: textKinds(len(s.params))}
 	if r.Verbatim {
 		r.Params = textKinds(1)
