@@ -1,8 +1,10 @@
 package tools_test
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -89,11 +91,45 @@ func TestReportsAreTheirTools(t *testing.T) {
 	})
 	t.Run("ab", func(t *testing.T) {
 		ab := installed(t, "ab", "apache2-utils")
-		for _, line := range []string{"-n 40 -c 2", "-n 40 -c 4 -k", "-n 4 -i -d", "-n 4 -S"} {
+		for _, line := range []string{"-n 40 -c 2", "-n 40 -c 4 -k", "-n 4 -i -d", "-n 4 -S", "-n 4 -b 4096"} {
 			args := append(strings.Fields(line), url)
 			_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
 			_, want, _ := strings.Cut(output(t, ab, args...), "Benchmarking")
 			same(t, got, want, "(?m)^(Server|Document|Concurrency|Complete|Failed|Keep|Total tr|HTML).*$")
+		}
+		body := filepath.Join(t.TempDir(), "body")
+		if err := os.WriteFile(body, []byte("a=1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{"-n 4 -w", "-n 160 -q -k -z x=1 -x border=1 -y y", "-n 160 -l -w -p " + body} {
+			args := append(strings.Fields(line), url)
+			_, got, _ := strings.Cut(as("ab --no-record", args...), "</p>")
+			_, want, _ := strings.Cut(output(t, ab, args...), "</p>")
+			same(t, got, want, "(?m)^(<table.*|.*(Server|Document|Complete|Failed|Non-2|Keep|Total tr|HTML).*|[^T<].*)$")
+		}
+		named := make(chan string, 8)
+		secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+		secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+		secure.TLS = &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+			named <- h.ServerName
+			return nil, nil
+		}}
+		secure.StartTLS()
+		defer secure.Close()
+		address := "https://localhost:" + secure.URL[strings.LastIndex(secure.URL, ":")+1:] + "/"
+		for _, line := range []string{"-n 1 -I", "-n 1 -f all"} {
+			args := append(strings.Fields(line), address)
+			output(t, ab, args...)
+			want := <-named
+			as("ab --no-record", args...)
+			for got := <-named; ; got = <-named {
+				if got != want {
+					t.Errorf("%s: SNI %q, want %q", line, got, want)
+				}
+				if len(named) == 0 {
+					break
+				}
+			}
 		}
 		args := []string{"-n", "3", "-S", url + "missing"} // no warnings, which three times may or may not call for
 		_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
