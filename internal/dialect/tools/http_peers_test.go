@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -76,6 +77,33 @@ func same(t *testing.T, got, want, exact string) {
 	}
 }
 
+// flagsKnown types each flag of a tool's own help, and fails if brunt doesn't know it. Flags may be refused by name.
+func flagsKnown(t *testing.T, help string, as ...string) {
+	t.Helper()
+	flags := regexp.MustCompile(`(?m)^ +(--?[A-Za-z0-9][A-Za-z0-9-]*)(?:, (--[a-z_]+))?\b`).FindAllStringSubmatch(help, -1)
+	if len(flags) < 8 {
+		t.Fatalf("%s", help)
+	}
+	unknown := regexp.MustCompile(`invalid option|not defined|unrecognized|unknown`)
+	for _, found := range flags {
+		for _, flag := range found[1:] {
+			if flag == "" {
+				continue
+			}
+			o := shell.Run(t, "brunt", slices.Concat([]string{"as"}, as, []string{flag, "1"})...)
+			if unknown.MatchString(o.Out + o.Err) {
+				t.Errorf("%v %s: %s%s", as, flag, o.Out, o.Err)
+			}
+		}
+	}
+}
+
+// help returns what a tool prints about its flags.
+func help(program string, args ...string) string {
+	out, _ := exec.Command(program, args...).CombinedOutput() // tools exit with all kinds of codes
+	return string(out)
+}
+
 // The reports of brunt, called by a tool's name, are those of the tool on the same server.
 func TestReportsAreTheirTools(t *testing.T) {
 	t.Parallel()
@@ -87,10 +115,12 @@ func TestReportsAreTheirTools(t *testing.T) {
 	t.Run("wrk", func(t *testing.T) {
 		args := []string{"-t2", "-c", "4", "-d", "1s", "--latency", url}
 		theirs := output(t, installed(t, "wrk", "wrk"), args...)
+		flagsKnown(t, help("wrk"), "wrk")
 		same(t, as("wrk --no-record", args...), theirs, "(?m)^(Running|  2 threads).*$")
 	})
 	t.Run("ab", func(t *testing.T) {
 		ab := installed(t, "ab", "apache2-utils")
+		flagsKnown(t, help(ab, "-h"), "ab")
 		for _, line := range []string{"-n 40 -c 2", "-n 40 -c 4 -k", "-n 4 -i -d", "-n 4 -S", "-n 4 -b 4096"} {
 			args := append(strings.Fields(line), url)
 			_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
@@ -138,6 +168,7 @@ func TestReportsAreTheirTools(t *testing.T) {
 	})
 	t.Run("hey", func(t *testing.T) {
 		hey := peer(t, "hey", "github.com/rakyll/hey")
+		flagsKnown(t, help(hey), "hey")
 		args := []string{"-n", "200", "-c", "4", url}
 		same(t, as("hey --no-record", args...), output(t, hey, args...), `(?m)^  (Total data|Size|\[).*$`)
 		args = append([]string{"-o", "csv"}, args...)
@@ -145,6 +176,7 @@ func TestReportsAreTheirTools(t *testing.T) {
 	})
 	t.Run("vegeta", func(t *testing.T) {
 		vegeta := peer(t, "vegeta", "github.com/tsenart/vegeta/v12")
+		flagsKnown(t, help(vegeta, "attack", "-h"), "vegeta", "attack")
 		dir := t.TempDir()
 		file := func(name string) string { return filepath.Join(dir, name) }
 		list := "GET " + url + "\nGET " + url + "missing\n"
@@ -168,6 +200,20 @@ func TestReportsAreTheirTools(t *testing.T) {
 				t.Errorf("%s in CSV: got\n%s\nwant\n%s", results, got, want)
 			}
 		}
+		mixed := []string{"encode", "-to", "csv", file("ours"), file("theirs"), file("ours")}
+		if got, want := as("vegeta", mixed...), output(t, vegeta, mixed...); got != want {
+			t.Errorf("several files in CSV: got\n%s\nwant\n%s", got, want)
+		}
+		// An attack that is killed leaves its results.
+		killed, _ := shell.Start(t, nil, slices.Concat([]string{"brunt", "as", "vegeta"}, args,
+			[]string{file("killed"), "-duration", "1h", "--no-record"})...)
+		shell.Until(t, "results are written", func() bool {
+			f, err := os.Stat(file("killed"))
+			return err == nil && f.Size() > 0
+		})
+		shell.Kill(t, killed)
+		report := []string{"report", file("killed")}
+		same(t, as("vegeta", report...), output(t, vegeta, report...), "(?m)^(Bytes|Success|Status|[0-9]+ Not).*$")
 	})
 }
 
