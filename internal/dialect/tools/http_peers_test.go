@@ -104,6 +104,35 @@ func help(program string, args ...string) string {
 	return string(out)
 }
 
+// serverNames compares the names that ab and brunt tell a server before TLS.
+func serverNames(t *testing.T, as func(string, ...string) string, ab string) {
+	t.Helper()
+	named := make(chan string, 8)
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.TLS = &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		named <- h.ServerName
+		return nil, nil
+	}}
+	secure.StartTLS()
+	defer secure.Close()
+	address := "https://localhost:" + secure.URL[strings.LastIndex(secure.URL, ":")+1:] + "/"
+	for _, line := range []string{"-n 1 -I", "-n 1 -f all"} {
+		args := append(strings.Fields(line), address)
+		output(t, ab, args...)
+		want := <-named
+		as("ab --no-record", args...)
+		for got := <-named; ; got = <-named {
+			if got != want {
+				t.Errorf("%s: SNI %q, want %q", line, got, want)
+			}
+			if len(named) == 0 {
+				break
+			}
+		}
+	}
+}
+
 // The reports of brunt, called by a tool's name, are those of the tool on the same server.
 func TestReportsAreTheirTools(t *testing.T) {
 	t.Parallel()
@@ -137,30 +166,7 @@ func TestReportsAreTheirTools(t *testing.T) {
 			_, want, _ := strings.Cut(output(t, ab, args...), "</p>")
 			same(t, got, want, "(?m)^(<table.*|.*(Server|Document|Complete|Failed|Non-2|Keep|Total tr|HTML).*|[^T<].*)$")
 		}
-		named := make(chan string, 8)
-		secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-		secure.Config.ErrorLog = log.New(io.Discard, "", 0)
-		secure.TLS = &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
-			named <- h.ServerName
-			return nil, nil
-		}}
-		secure.StartTLS()
-		defer secure.Close()
-		address := "https://localhost:" + secure.URL[strings.LastIndex(secure.URL, ":")+1:] + "/"
-		for _, line := range []string{"-n 1 -I", "-n 1 -f all"} {
-			args := append(strings.Fields(line), address)
-			output(t, ab, args...)
-			want := <-named
-			as("ab --no-record", args...)
-			for got := <-named; ; got = <-named {
-				if got != want {
-					t.Errorf("%s: SNI %q, want %q", line, got, want)
-				}
-				if len(named) == 0 {
-					break
-				}
-			}
-		}
+		serverNames(t, as, ab)
 		args := []string{"-n", "3", "-S", url + "missing"} // no warnings, which three times may or may not call for
 		_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
 		_, want, _ := strings.Cut(output(t, ab, args...), "Benchmarking")
