@@ -33,7 +33,8 @@ func TestParse(t *testing.T) {
 		"-c 2 http://a/":        "Cannot use concurrency level greater",
 		"foo":                   "ab: invalid URL",
 		"-x":                    "option requires an argument -- 'x'",
-		"-w http://a/":          "-w isn't available",
+		"-B 1.2.3.4 http://a/":  "-B isn't available",
+		"-f tls1.2 https://a/":  "-f TLS1.2 isn't available with https",
 		"-p /nowhere http://a/": "Could not open POST data file (/nowhere): no such file",
 		"http://a/ -n 5":        "wrong number of arguments",
 	} {

@@ -56,6 +56,11 @@ Options are:
     -T content-type type of the body (text/plain)
     -v verbosity    accepted; prints nothing more
     -i              HEAD instead of GET
+    -w              report as a table in HTML; so with -x, -y and -z
+    -x attributes   attributes of the table
+    -y attributes   attributes of rows
+    -z attributes   attributes of cells (bgcolor=white)
+    -b windowsize   accepted; the system chooses the sizes of buffers
     -C attribute    cookie (repeatable)
     -H attribute    header field (repeatable)
     -A attribute    user:password of the server
@@ -72,6 +77,8 @@ Options are:
     -r              accepted; brunt never ends because of an error
     -m method       method
     -E certfile     the client's certificate and key
+    -I              TLS without SNI
+    -f protocol     with https only ALL: TLS 1.2 and 1.3
     -h              print this
 `+"\n"+httpload.OwnHelp())
 }
@@ -144,7 +151,11 @@ func (e *execution) hooks(out *loadtest.Outputs) runner.Hooks {
 }
 
 func (e *execution) ready(context.Context) error {
-	_, err := io.WriteString(e.outputs.Out, Banner(e.version)+e.o.Begins())
+	banner := Banner
+	if e.o.HTML {
+		banner = HTMLBanner
+	}
+	_, err := io.WriteString(e.outputs.Out, banner(e.version)+e.o.Begins())
 	return err
 }
 
@@ -171,7 +182,11 @@ func (e *execution) result(run *record.Run, _ string) error {
 		_, err := io.WriteString(e.outputs.Out, "..done\n")
 		errs = append(errs, err)
 	}
-	_, err := io.WriteString(e.outputs.Out, e.o.Report(r))
+	text := e.o.Report
+	if e.o.HTML {
+		text = e.o.HTMLReport
+	}
+	_, err := io.WriteString(e.outputs.Out, text(r))
 	errs = append(errs, err)
 	files := map[string]func(io.Writer, *Outcome) error{e.o.CSV: e.o.WriteCSV, e.o.Gnuplot: e.o.WriteGnuplot}
 	for path, write := range files {

@@ -40,6 +40,11 @@ type Options struct {
 	Gnuplot     string
 	CSV         string
 	Cert        string
+	NoSNI       bool   // TLS without the server's name
+	Protocol    string // of TLS
+	HTML        bool   // the report is a table in HTML
+	Table       string // attributes of the table, its rows and its cells
+	Row, Cell   string
 
 	Version, Help bool
 	target        *url.URL
@@ -53,15 +58,14 @@ const letters = "+n:c:t:s:b:T:p:u:v:lrkVhwiIx:y:z:C:H:P:A:g:X:de:SqB:m:Z:f:E:"
 
 // refused are the options that can't be had, each with what to do.
 var refused = map[rune]string{
-	'b': "the system chooses the sizes of buffers", 'B': "the system chooses the address; use a route or a namespace",
-	'w': "no HTML is written; convert the output of -e or brunt report --output md",
-	'x': "no HTML is written", 'y': "no HTML is written", 'z': "no HTML is written",
-	'Z': "Go chooses the ciphers", 'f': "Go chooses the version of TLS", 'I': "SNI is sent with a name",
+	'B': "the system chooses the address; use a route or a namespace",
+	'Z': "Go chooses the ciphers; limit them at the server",
 }
 
 // Parse parses a command line without the program's name.
 func Parse(args []string) (*Options, error) {
-	o := &Options{Concurrency: 1, Requests: 1, Timeout: 30 * time.Second, Method: "GET", ContentType: "text/plain"}
+	o := &Options{Concurrency: 1, Requests: 1, Timeout: 30 * time.Second, Method: "GET", ContentType: "text/plain",
+		Cell: "bgcolor=white"}
 	options, rest, err := httpload.Getopt(args, letters, nil)
 	if err != nil {
 		return nil, fmt.Errorf("ab: %w%w", err, errUsage)
@@ -128,6 +132,11 @@ func (o *Options) set(given httpload.Option) (err error) {
 		o.Proxy = v
 	case 'X':
 		o.Via = v
+	case 'x', 'y', 'z':
+		*map[rune]*string{'x': &o.Table, 'y': &o.Row, 'z': &o.Cell}[given.Letter] = v
+		o.HTML = true
+	case 'f':
+		o.Protocol = strings.ToUpper(v)
 	case 'g':
 		o.Gnuplot = v
 	case 'e':
@@ -140,7 +149,8 @@ func (o *Options) set(given httpload.Option) (err error) {
 	return nil
 }
 
-// flag sets an option without a value. -r is how brunt always works; -v prints nothing more.
+// flag sets an option without a value. -r is how brunt always works; -v prints nothing more, and the system chooses
+// better sizes of buffers than -b.
 func (o *Options) flag(letter rune) {
 	switch letter {
 	case 'k':
@@ -153,6 +163,10 @@ func (o *Options) flag(letter rune) {
 		o.NoDeviation = true
 	case 'q':
 		o.Quiet = true
+	case 'I':
+		o.NoSNI = true
+	case 'w':
+		o.HTML = true
 	case 'V':
 		o.Version = true
 	case 'h':
@@ -182,6 +196,10 @@ func (o *Options) check(text string) error {
 	o.target = u
 	if o.Requests < uint64(o.Concurrency) {
 		return fmt.Errorf("ab: Cannot use concurrency level greater than total number of requests%w", errUsage)
+	}
+	if o.Protocol != "" && o.Protocol != "ALL" && u.Scheme == "https" {
+		return fmt.Errorf("ab: -f %s isn't available with https: Go takes the newest of TLS 1.2 and 1.3; "+
+			"limit the versions at the server", o.Protocol)
 	}
 	if o.Via != "" {
 		if !strings.Contains(o.Via, ":") {
@@ -248,6 +266,9 @@ func (o *Options) Plan() (*plan.Plan, error) {
 		return nil, err
 	}
 	endpoints.Secure(&p.Target, true, "", o.Cert, o.Cert, false) // as ab
+	if o.NoSNI && o.target.Scheme == "https" {
+		p.Target.TLS.ServerName = "0.0.0.0" // addresses aren't sent as SNI, and ab verifies no names
+	}
 	if o.Via != "" {
 		p.Target.Addresses = []string{o.Via}
 	}

@@ -72,8 +72,19 @@ func Banner(version string) string {
 	return fmt.Sprintf("This is ApacheBench, Version 2.3 <brunt %s>\nSent by brunt, which takes ab's place.\n\n\n", version)
 }
 
+// port returns the port of the URL.
+func (o *Options) port() string {
+	if port := o.target.Port(); port != "" {
+		return port
+	}
+	return map[string]string{"http": "80", "https": "443"}[o.target.Scheme]
+}
+
 // Begins returns the line that ab prints when it begins.
 func (o *Options) Begins() string {
+	if o.HTML {
+		return ""
+	}
 	through := ""
 	if o.Via != "" {
 		through = "[through " + o.Via + "] "
@@ -97,17 +108,13 @@ func (o *Options) heartbeat() uint64 {
 func (o *Options) Report(r *Outcome) string {
 	f := o.figures(r)
 	var b strings.Builder
-	port := o.target.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[o.target.Scheme]
-	}
 	field := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-24s"+format+"\n", append([]any{name}, args...)...)
 	}
 	b.WriteString("\n\n")
 	field("Server Software:", "%s", r.Server)
 	field("Server Hostname:", "%s", o.target.Hostname())
-	field("Server Port:", "%s", port)
+	field("Server Port:", "%s", o.port())
 	b.WriteString("\n")
 	field("Document Path:", "%s", secret.Text(o.target.RequestURI()))
 	if o.Variable {

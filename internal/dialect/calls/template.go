@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,15 +10,17 @@ import (
 
 // Template is a template of Go whose actions have been replaced by parameters: "$1" for the first one.
 type Template struct {
-	Text    string
-	Actions []string // the pipeline of each parameter, without braces
+	Text string
+	// Actions are the pipelines, conditions and loops of the parameters, without the outer braces. Those that set
+	// variables stand before the action that comes next, so the actions of a template are executed as one, in order.
+	Actions []string
 }
 
 // Split replaces the actions of a template. Those that aren't inside of a JSON text become texts of their own, whose
 // value a message's field of any type takes.
 func Split(t *template.Template) (out Template, err error) {
 	var b strings.Builder
-	quoted := false
+	quoted, set := false, "" // set: actions that set variables
 	if t.Tree == nil {
 		return out, nil
 	}
@@ -30,20 +31,77 @@ func Split(t *template.Template) (out Template, err error) {
 			quoted = inQuotes(quoted, n.Text)
 		case *parse.ActionNode:
 			if len(n.Pipe.Decl) > 0 {
-				return Template{}, errors.New("variables of templates aren't supported")
+				set += n.Pipe.String() + "}}{{"
+				continue
 			}
-			place := out.place(n.Pipe.String())
-			if !quoted {
-				place = `"` + place + `"`
+			b.WriteString(out.parameter(set+n.Pipe.String(), quoted))
+			set = ""
+		case *parse.IfNode, *parse.RangeNode, *parse.WithNode:
+			if err := oneValue(n, quoted); err != nil {
+				return Template{}, err
 			}
-			b.WriteString(place)
+			action := strings.TrimSuffix(strings.TrimPrefix(n.String(), "{{"), "}}")
+			b.WriteString(out.parameter(set+action, quoted))
+			set = ""
 		default:
-			return Template{}, fmt.Errorf("%s: only values are supported in templates",
-				strings.Join(strings.Fields(n.String()), " "))
+			return Template{}, fmt.Errorf("%s: only values, variables, conditions and loops are supported in templates",
+				shortened(n))
 		}
 	}
 	out.Text = b.String()
 	return out, nil
+}
+
+// parameter returns the JSON text of an action.
+func (t *Template) parameter(action string, quoted bool) string {
+	if quoted {
+		return t.place(action)
+	}
+	return `"` + t.place(action) + `"`
+}
+
+func shortened(n parse.Node) string { return strings.Join(strings.Fields(n.String()), " ") }
+
+// oneValue reports why a condition or loop makes more than a value, or a part of a text in quotes: messages are known
+// before the load but for their values.
+func oneValue(n parse.Node, quoted bool) error {
+	never, what := `"\\`, "quotes and backslashes"
+	if !quoted {
+		never, what = never+"{}[],:", "one value"
+	}
+	for _, text := range texts(n) {
+		if !strings.ContainsAny(text, never) {
+			continue
+		}
+		if quoted {
+			return fmt.Errorf("%s: conditions and loops in a text have no %s", shortened(n), what)
+		}
+		return fmt.Errorf("%s: conditions and loops make %s; write texts as \"{{if …}}…{{end}}\"", shortened(n), what)
+	}
+	return nil
+}
+
+// texts returns the texts in a node.
+func texts(n parse.Node) (all []string) {
+	branch := func(b *parse.BranchNode) []string { return append(texts(b.List), texts(b.ElseList)...) }
+	switch n := n.(type) {
+	case *parse.TextNode:
+		return []string{string(n.Text)}
+	case *parse.ListNode:
+		if n == nil {
+			return nil
+		}
+		for _, one := range n.Nodes {
+			all = append(all, texts(one)...)
+		}
+	case *parse.IfNode:
+		return branch(&n.BranchNode)
+	case *parse.RangeNode:
+		return branch(&n.BranchNode)
+	case *parse.WithNode:
+		return branch(&n.BranchNode)
+	}
+	return all
 }
 
 // place returns the parameter of an action. What is the same in all of a call has one.

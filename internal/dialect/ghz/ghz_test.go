@@ -102,11 +102,16 @@ func TestTemplates(t *testing.T) {
 		`{"a": "x {{.RequestNumber}} {{newUUID}}", "b": {{.RequestNumber}}}`: `{"a": "x $1 $2", "b": "$1"} | .RequestNumber newUUID`,
 		`{"a": "5 $ \" {{randomInt 1 5}}"}`:                                  `{"a": "5 $$ \" $1"} | randomInt 1 5`,
 		`{"a": "{{randomString 3 | upper}}{{uuidv4}}{{uuidv4}}"}`:            `{"a": "$1$2$3"} | randomString 3 | upper uuidv4 uuidv4`,
-		"":                     " | ",
-		`{{if true}}{}{{end}}`: "error: only values",
-		`{{$x := 1}}{}`:        "error: variables",
-		`{{nothing}}`:          `error: function "nothing" not defined`,
-		`{{`:                   "error: unclosed action",
+		"": " | ",
+		`{"a": "{{if true}}b{{else}}c{{end}}", "n": {{range $i, $x := .M}}{{$x}}{{end}}}`: `{"a": "$1", "n": "$2"} | ` +
+			`if true}}b{{else}}c{{end range $i, $x := .M}}{{$x}}{{end`,
+		`{{$x := 1}}{{$y := 2}}{"a": {{$x}}, "b": {{$y}}}`: `{"a": "$1", "b": "$2"} | $x := 1}}{{$y := 2}}{{$x $y`,
+		`{{if true}}{}{{end}}`:                             "error: data: {{if true}}{}{{end}}: conditions and loops make one value",
+		`{"a": {{if true}}"b"{{end}}}`:                     "error: data: {{if true}}\"b\"{{end}}: conditions and loops make one value",
+		`{"a": "{{with 1}}{{if .}}\n{{end}}{{end}}"}`:      "error: data: {{with 1}}{{if .}}\\n{{end}}{{end}}: conditions and loops in",
+		`{{template "x"}}`:                                 "error: data: {{template \"x\"}}: only values",
+		`{{nothing}}`:                                      `error: function "nothing" not defined`,
+		`{{`:                                               "error: unclosed action",
 	} {
 		p, err := split(text, true)
 		got := p.Text + " | " + strings.Join(p.Actions, " ")
@@ -280,6 +285,33 @@ func TestScripts(t *testing.T) {
 		source.Operations[0].Text = text
 		if _, err := (Language{}).Compile(source); err == nil {
 			t.Errorf("%s: compiled", text)
+		}
+	}
+}
+
+// Actions of a template are executed as one: they share variables, and random values are drawn once.
+func TestVariablesAndConditions(t *testing.T) {
+	o := options(t, "h:1")
+	o.data = []byte(`{{$n := randomInt 1 1000000}}{"a": "{{if eq .RequestNumber 7}}seven{{else}}other{{end}}",
+		"b": {{$n}}, "c": {{$n}}{{$n = 5}}, "d": {{$n}}, "e": "{{range 3}}{{.}},{{end}}",
+		"f": "{{with .WorkerID}}{{.}}{{end}}"}`)
+	p, err := o.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	prog, err := Language{Now: time.Now}.Compile(
+		&script.Source{Seed: 1, Operations: []script.Operation{{Text: p.Operations[0].Script}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for number, want := range map[uint64]string{7: "seven", 8: "other"} {
+		var got []string
+		for _, v := range prog.Session(0).Begin(0, number).Args {
+			got = append(got, string(v.B))
+		}
+		if len(got) != 6 || got[0] != want || got[1] != got[2] || len(got[1]) < 2 || got[3] != "5" || got[4] != "0,1,2," ||
+			got[5] != "g0c0" {
+			t.Errorf("%q", got)
 		}
 	}
 }

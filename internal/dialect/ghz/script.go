@@ -85,31 +85,49 @@ type program struct {
 
 type compiled struct{ templated }
 
-// check executes each template once.
+// separator is the function that notes the end of an action's value.
+const separator = "endOfValue"
+
+// marks are the ends of the values that a template has written.
+type marks struct {
+	text strings.Builder
+	ends []int
+}
+
+// mark is the separator.
+func (m *marks) mark() string {
+	m.ends = append(m.ends, m.text.Len())
+	return ""
+}
+
+// check executes the template once.
 func (c *compiled) check() error {
 	if len(c.Messages) == 0 {
 		c.Messages = [][]string{nil}
 	}
 	r := gen.NewStream(0, languageName, "check").At(0)
 	d := &draws{&r}
-	for _, a := range c.Actions {
-		t, err := c.parse(a, d)
-		if err == nil {
-			err = t.Execute(io.Discard, &callData{callNames: c.Call})
-		}
-		if err != nil {
-			return fmt.Errorf("{{%s}}: %s", a, strings.TrimPrefix(err.Error(), "template: "))
-		}
+	t, err := c.parse(&marks{}, d)
+	if err == nil {
+		err = t.Execute(io.Discard, &callData{callNames: c.Call})
+	}
+	if err != nil {
+		return fmt.Errorf("template of the call: %s", strings.TrimPrefix(err.Error(), "template: "))
 	}
 	return nil
 }
 
-func (c *compiled) parse(action string, d *draws) (*template.Template, error) {
-	t := template.New("data")
+// parse returns the template of all actions, which may use variables that earlier ones set.
+func (c *compiled) parse(m *marks, d *draws) (*template.Template, error) {
+	t := template.New("data").Funcs(template.FuncMap{separator: m.mark})
 	if c.Functions {
 		t = t.Funcs(d.all())
 	}
-	return t.Parse("{{" + action + "}}")
+	var text strings.Builder
+	for _, a := range c.Actions {
+		text.WriteString("{{" + a + "}}{{" + separator + "}}")
+	}
+	return t.Parse(text.String())
 }
 
 // Requests returns the calls with each list of messages.
@@ -130,13 +148,8 @@ func (p *program) Requests(operation int) (all []protocol.Request) {
 func (p *program) Session(number int) script.Session {
 	s := &session{p: p, number: number, draws: &draws{&gen.Rand{}}}
 	for i := range p.calls {
-		c := &p.calls[i]
-		var of []*template.Template
-		for _, a := range c.Actions {
-			t, _ := c.parse(a, s.draws) // Compile has parsed it
-			of = append(of, t)
-		}
-		s.templates = append(s.templates, of)
+		t, _ := p.calls[i].parse(&s.values, s.draws) // Compile has parsed it
+		s.templates = append(s.templates, t)
 	}
 	return s
 }
@@ -146,10 +159,10 @@ type session struct {
 	p         *program
 	number    int
 	draws     *draws
-	templates [][]*template.Template
+	templates []*template.Template
 	args      []gen.Value
 	step      script.Step
-	text      strings.Builder
+	values    marks
 }
 
 // Begin makes a call, whose random values are a function of its number.
@@ -160,13 +173,15 @@ func (s *session) Begin(operation int, index uint64) script.Step {
 	d := &callData{callNames: c.Call, WorkerID: s.worker(c), RequestNumber: int64(index), UUID: s.draws.uuid(),
 		Timestamp: now.Format(time.RFC3339), TimestampUnix: now.Unix(), TimestampUnixMilli: now.UnixMilli(),
 		TimestampUnixNano: now.UnixNano()}
-	s.args = s.args[:0]
-	for _, t := range s.templates[operation] {
-		s.text.Reset()
-		if err := t.Execute(&s.text, d); err != nil {
-			return script.Step{Failure: protocol.Failure{Class: protocol.Client, Code: "template", Text: err.Error()}}
-		}
-		s.args = append(s.args, gen.Value{Kind: gen.String, B: []byte(s.text.String())})
+	s.args, s.values.ends = s.args[:0], s.values.ends[:0]
+	s.values.text.Reset()
+	if err := s.templates[operation].Execute(&s.values.text, d); err != nil {
+		return script.Step{Failure: protocol.Failure{Class: protocol.Client, Code: "template", Text: err.Error()}}
+	}
+	text, from := []byte(s.values.text.String()), 0
+	for _, end := range s.values.ends {
+		s.args = append(s.args, gen.Value{Kind: gen.String, B: text[from:end:end]})
+		from = end
 	}
 	for _, i := range c.Encoded {
 		b, err := base64.StdEncoding.DecodeString(string(s.args[i].B))

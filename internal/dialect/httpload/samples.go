@@ -60,7 +60,19 @@ func (c *Samples) Timed(t workload.Timing) {
 func (c *Samples) All() []Sample {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := slices.Clone(c.all)
+	return bySend(slices.Clone(c.all))
+}
+
+// Take returns the requests since it was called before, in the order in which they were sent, and forgets them.
+func (c *Samples) Take() []Sample {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.all
+	c.all = nil
+	return bySend(all)
+}
+
+func bySend(all []Sample) []Sample {
 	slices.SortStableFunc(all, func(a, b Sample) int {
 		switch {
 		case a.SentNs < b.SentNs:

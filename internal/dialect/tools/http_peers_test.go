@@ -1,8 +1,10 @@
 package tools_test
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -74,6 +77,62 @@ func same(t *testing.T, got, want, exact string) {
 	}
 }
 
+// flagsKnown types each flag of a tool's own help, and fails if brunt doesn't know it. Flags may be refused by name.
+func flagsKnown(t *testing.T, help string, as ...string) {
+	t.Helper()
+	flags := regexp.MustCompile(`(?m)^ +(--?[A-Za-z0-9][A-Za-z0-9-]*)(?:, (--[a-z_]+))?\b`).FindAllStringSubmatch(help, -1)
+	if len(flags) < 8 {
+		t.Fatalf("%s", help)
+	}
+	unknown := regexp.MustCompile(`invalid option|not defined|unrecognized|unknown`)
+	for _, found := range flags {
+		for _, flag := range found[1:] {
+			if flag == "" {
+				continue
+			}
+			o := shell.Run(t, "brunt", slices.Concat([]string{"as"}, as, []string{flag, "1"})...)
+			if unknown.MatchString(o.Out + o.Err) {
+				t.Errorf("%v %s: %s%s", as, flag, o.Out, o.Err)
+			}
+		}
+	}
+}
+
+// help returns what a tool prints about its flags.
+func help(program string, args ...string) string {
+	out, _ := exec.Command(program, args...).CombinedOutput() // tools exit with all kinds of codes
+	return string(out)
+}
+
+// serverNames compares the names that ab and brunt tell a server before TLS.
+func serverNames(t *testing.T, as func(string, ...string) string, ab string) {
+	t.Helper()
+	named := make(chan string, 8)
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.TLS = &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		named <- h.ServerName
+		return nil, nil
+	}}
+	secure.StartTLS()
+	defer secure.Close()
+	address := "https://localhost:" + secure.URL[strings.LastIndex(secure.URL, ":")+1:] + "/"
+	for _, line := range []string{"-n 1 -I", "-n 1 -f all"} {
+		args := append(strings.Fields(line), address)
+		output(t, ab, args...)
+		want := <-named
+		as("ab --no-record", args...)
+		for got := <-named; ; got = <-named {
+			if got != want {
+				t.Errorf("%s: SNI %q, want %q", line, got, want)
+			}
+			if len(named) == 0 {
+				break
+			}
+		}
+	}
+}
+
 // The reports of brunt, called by a tool's name, are those of the tool on the same server.
 func TestReportsAreTheirTools(t *testing.T) {
 	t.Parallel()
@@ -85,16 +144,29 @@ func TestReportsAreTheirTools(t *testing.T) {
 	t.Run("wrk", func(t *testing.T) {
 		args := []string{"-t2", "-c", "4", "-d", "1s", "--latency", url}
 		theirs := output(t, installed(t, "wrk", "wrk"), args...)
+		flagsKnown(t, help("wrk"), "wrk")
 		same(t, as("wrk --no-record", args...), theirs, "(?m)^(Running|  2 threads).*$")
 	})
 	t.Run("ab", func(t *testing.T) {
 		ab := installed(t, "ab", "apache2-utils")
-		for _, line := range []string{"-n 40 -c 2", "-n 40 -c 4 -k", "-n 4 -i -d", "-n 4 -S"} {
+		flagsKnown(t, help(ab, "-h"), "ab")
+		for _, line := range []string{"-n 40 -c 2", "-n 40 -c 4 -k", "-n 4 -i -d", "-n 4 -S", "-n 4 -b 4096"} {
 			args := append(strings.Fields(line), url)
 			_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
 			_, want, _ := strings.Cut(output(t, ab, args...), "Benchmarking")
 			same(t, got, want, "(?m)^(Server|Document|Concurrency|Complete|Failed|Keep|Total tr|HTML).*$")
 		}
+		body := filepath.Join(t.TempDir(), "body")
+		if err := os.WriteFile(body, []byte("a=1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{"-n 4 -w", "-n 160 -q -k -z x=1 -x border=1 -y y", "-n 160 -l -w -p " + body} {
+			args := append(strings.Fields(line), url)
+			_, got, _ := strings.Cut(as("ab --no-record", args...), "</p>")
+			_, want, _ := strings.Cut(output(t, ab, args...), "</p>")
+			same(t, got, want, "(?m)^(<table.*|.*(Server|Document|Complete|Failed|Non-2|Keep|Total tr|HTML).*|[^T<].*)$")
+		}
+		serverNames(t, as, ab)
 		args := []string{"-n", "3", "-k", "-S", url + "missing"} // no warnings, which three times may or may not call for
 		_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
 		_, want, _ := strings.Cut(output(t, ab, args...), "Benchmarking")
@@ -102,6 +174,7 @@ func TestReportsAreTheirTools(t *testing.T) {
 	})
 	t.Run("hey", func(t *testing.T) {
 		hey := peer(t, "hey", "github.com/rakyll/hey")
+		flagsKnown(t, help(hey), "hey")
 		args := []string{"-n", "200", "-c", "4", url}
 		same(t, as("hey --no-record", args...), output(t, hey, args...), `(?m)^  (Total data|Size|\[).*$`)
 		args = append([]string{"-o", "csv"}, args...)
@@ -109,6 +182,7 @@ func TestReportsAreTheirTools(t *testing.T) {
 	})
 	t.Run("vegeta", func(t *testing.T) {
 		vegeta := peer(t, "vegeta", "github.com/tsenart/vegeta/v12")
+		flagsKnown(t, help(vegeta, "attack", "-h"), "vegeta", "attack")
 		dir := t.TempDir()
 		file := func(name string) string { return filepath.Join(dir, name) }
 		list := "GET " + url + "\nGET " + url + "missing\n"
@@ -132,6 +206,20 @@ func TestReportsAreTheirTools(t *testing.T) {
 				t.Errorf("%s in CSV: got\n%s\nwant\n%s", results, got, want)
 			}
 		}
+		mixed := []string{"encode", "-to", "csv", file("ours"), file("theirs"), file("ours")}
+		if got, want := as("vegeta", mixed...), output(t, vegeta, mixed...); got != want {
+			t.Errorf("several files in CSV: got\n%s\nwant\n%s", got, want)
+		}
+		// An attack that is killed leaves its results.
+		killed, _ := shell.Start(t, nil, slices.Concat([]string{"brunt", "as", "vegeta"}, args,
+			[]string{file("killed"), "-duration", "1h", "--no-record"})...)
+		shell.Until(t, "results are written", func() bool {
+			f, err := os.Stat(file("killed"))
+			return err == nil && f.Size() > 0
+		})
+		shell.Kill(t, killed)
+		report := []string{"report", file("killed")}
+		same(t, as("vegeta", report...), output(t, vegeta, report...), "(?m)^(Bytes|Success|Status|[0-9]+ Not).*$")
 	})
 }
 

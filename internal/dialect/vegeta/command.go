@@ -1,6 +1,8 @@
 package vegeta
 
 import (
+	"bytes"
+	"context"
 	"embed"
 	"errors"
 	"flag"
@@ -8,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +19,7 @@ import (
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/httpload"
 	"brunt/internal/judge/exitcode"
+	"brunt/internal/measure"
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
@@ -155,30 +159,32 @@ func output(name string, stdout io.Writer, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// joined returns the results of several files, one file after the other.
-func joined(in []io.ReadCloser) func(*Result) error {
-	var read func(*Result) error
+// mixed returns the results of several files, one of each in turn.
+func mixed(in []io.ReadCloser) func(*Result) error {
+	var all []func(*Result) error
+	turn := 0
 	return func(r *Result) error {
-		for {
-			if read == nil {
-				if len(in) == 0 {
-					return io.EOF
-				}
-				var err error
-				if read, err = decoder(in[0]); err != nil {
+		for len(in) > 0 {
+			turn %= len(in)
+			if turn == len(all) {
+				read, err := decoder(in[turn])
+				if err != nil {
 					return err
 				}
+				all = append(all, read)
 			}
-			err := read(r)
+			err := all[turn](r)
+			if err == nil {
+				turn++
+				return nil
+			}
 			if err != io.EOF {
-				if err != nil {
-					err = fmt.Errorf("encode: can't detect encoding of the results: %w", err)
-				}
-				return err
+				return fmt.Errorf("encode: can't detect encoding of the results: %w", err)
 			}
-			in[0].Close()
-			in, read = in[1:], nil
+			in[turn].Close()
+			in, all = slices.Delete(in, turn, turn+1), slices.Delete(all, turn, turn+1)
 		}
+		return io.EOF
 	}
 }
 
@@ -192,7 +198,7 @@ func reports(s *command.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	return output(out, s.Out, func(w io.Writer) error { return report(w, kind, edges, joined(in)) })
+	return output(out, s.Out, func(w io.Writer) error { return report(w, kind, edges, mixed(in)) })
 }
 
 func encode(s *command.Env, args []string) error {
@@ -207,7 +213,7 @@ func encode(s *command.Env, args []string) error {
 			return err
 		}
 		var r Result
-		for next := joined(in); ; {
+		for next := mixed(in); ; {
 			err := next(&r)
 			if err == io.EOF {
 				return end()
@@ -270,13 +276,20 @@ type attacking struct {
 	outputs          *loadtest.Outputs
 	samples          httpload.Samples
 
+	out   io.Writer // of results, once the load begins
+	file  *os.File  // that is out; nil: standard output
+	chunk bytes.Buffer
+	write func(*Result) error // adds a result to chunk
+	flush func() error
+
 	mu    sync.Mutex
 	texts map[uint64]string // of failures without an answer, by the request's number
 }
 
 func (e *attacking) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	e.outputs = out
-	v := runner.Hooks{Attach: func(w *workload.Workload) { w.Timed = e.samples.Timed }, Failed: e.failed, Result: e.result,
+	v := runner.Hooks{Sinks: []measure.Sink{e}, Ready: e.ready,
+		Attach: func(w *workload.Workload) { w.Timed = e.samples.Timed }, Failed: e.failed, Result: e.result,
 		Exit: func(run *record.Run) error { return httpload.Exit(run, e.replacing) }}
 	if !e.quiet {
 		v.Notice = loadtest.Notices(out)
@@ -293,21 +306,47 @@ func (e *attacking) failed(f record.ErrorSample) {
 	e.texts[f.Index] = f.Text
 }
 
-// result writes the results.
-func (e *attacking) result(run *record.Run, dir string) error {
-	err := loadtest.Drain(e.outputs.Out)
-	err = errors.Join(err, output(e.o.output, e.outputs.Out, func(w io.Writer) error {
-		write, end, err := encoder(w, "gob")
-		if err != nil {
+var _ measure.Sink = (*attacking)(nil)
+
+// ready opens the output.
+func (e *attacking) ready(context.Context) (err error) {
+	if e.write, e.flush, err = encoder(&e.chunk, "gob"); err != nil {
+		return err
+	}
+	if e.o.output == "stdout" {
+		e.out = e.outputs.Out
+		return loadtest.Drain(e.out)
+	}
+	if e.file, err = os.Create(e.o.output); err == nil {
+		e.out = e.file
+	}
+	return err
+}
+
+// Interval writes the results so far: what a load that is killed has measured isn't lost.
+func (e *attacking) Interval(*measure.Interval) error { return e.results() }
+
+// results writes the results that haven't been written, at once.
+func (e *attacking) results() error {
+	for _, s := range e.samples.Take() {
+		if err := e.write(e.resultOf(&s)); err != nil {
 			return err
 		}
-		for i, s := range e.samples.All() {
-			if err := write(e.resultOf(uint64(i), &s)); err != nil {
-				return err
-			}
-		}
-		return end()
-	}))
+	}
+	if err := e.flush(); err != nil || e.chunk.Len() == 0 {
+		return err
+	}
+	_, err := e.out.Write(e.chunk.Bytes())
+	e.chunk.Reset()
+	return err
+}
+
+// result writes the last results.
+func (e *attacking) result(run *record.Run, dir string) error {
+	err := e.results()
+	if e.file != nil {
+		err = errors.Join(err, e.file.Close())
+	}
 	if !e.quiet {
 		httpload.Tell(e.outputs, run, dir)
 	}
@@ -315,9 +354,9 @@ func (e *attacking) result(run *record.Run, dir string) error {
 }
 
 // resultOf returns the result of a request. Answers' bodies and headers aren't kept.
-func (e *attacking) resultOf(seq uint64, s *httpload.Sample) *Result {
+func (e *attacking) resultOf(s *httpload.Sample) *Result {
 	target := &e.o.requests[s.Index%uint64(len(e.o.requests))]
-	r := &Result{Attack: e.o.name, Seq: seq, Code: uint16(s.Status), Timestamp: s.Start, Latency: s.Took,
+	r := &Result{Attack: e.o.name, Seq: s.Index, Code: uint16(s.Status), Timestamp: s.Start, Latency: s.Took,
 		BytesIn: e.o.counted(s.Parts.BodyBytes), BytesOut: uint64(len(target.Body)), Method: target.Method,
 		URL: target.URL.String()}
 	switch {
@@ -326,6 +365,7 @@ func (e *attacking) resultOf(seq uint64, s *httpload.Sample) *Result {
 	case s.Class != protocol.OK:
 		e.mu.Lock()
 		r.Error = e.texts[s.Index]
+		delete(e.texts, s.Index)
 		e.mu.Unlock()
 		if r.Code = 0; r.Error == "" {
 			r.Error = s.Class.String()
