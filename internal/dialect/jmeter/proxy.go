@@ -23,6 +23,9 @@ const (
 	nonProxyHosts = "http.nonProxyHosts"
 )
 
+// reachedOver is how proxies are reached.
+const reachedOver = "http"
+
 // proxied is the proxy of a request: HTTPSampler.proxyHost and its neighbours.
 type proxied struct{ scheme, host, port, user, password text }
 
@@ -43,7 +46,7 @@ func (c *compiler) overallProxy() *overallProxy {
 	if u == nil {
 		return nil
 	}
-	if scheme := get(proxyScheme); scheme != "" && scheme != "http" {
+	if scheme := get(proxyScheme); scheme != "" && scheme != reachedOver {
 		c.faults = append(c.faults, c.plan.fault("-E %s: proxies are reached over http", scheme))
 	}
 	p := &overallProxy{url: u}
@@ -62,7 +65,7 @@ func proxyURL(host, port, user, password string) *url.URL {
 	if n, err := strconv.ParseUint(port, 10, 16); host == "" || err != nil || n == 0 {
 		return nil
 	}
-	u := &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	u := &url.URL{Scheme: reachedOver, Host: net.JoinHostPort(host, port)}
 	if user != "" {
 		u.User = url.UserPassword(user, password)
 	}
@@ -129,7 +132,7 @@ func (c *compiler) fixedRoute(r *httpRequest) bool {
 func (c *compiler) proxied(e *Element, get func(name string) text) proxied {
 	p := proxied{scheme: get("HTTPSampler.proxyScheme"), host: get("HTTPSampler.proxyHost"),
 		port: get("HTTPSampler.proxyPort"), user: get("HTTPSampler.proxyUser"), password: get("HTTPSampler.proxyPass")}
-	if scheme := cmp.Or(strings.TrimSpace(p.scheme.raw), "http"); p.host.raw != "" && scheme != "http" {
+	if scheme := cmp.Or(strings.TrimSpace(p.scheme.raw), reachedOver); p.host.raw != "" && scheme != reachedOver {
 		c.fault(e, "the proxy's scheme %s isn't available: proxies are reached over http", scheme)
 	}
 	return p

@@ -389,7 +389,8 @@ func (t *thread) failed() {
 	}
 }
 
-// hides makes a sample a part of the nearest transaction whose samples are parts of it. It reports whether there is one.
+// hides makes a sample a part of the nearest transaction whose samples are parts of it, and reports whether there is
+// one.
 func (c *controller) hides(r *result) bool {
 	for ; c != nil; c = c.up {
 		if c.begun != nil && c.node.parent {
