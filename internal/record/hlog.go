@@ -11,8 +11,9 @@ import (
 
 // HDRLog writes a HdrHistogram log, format version 1.3 (github.com/HdrHistogram/HdrHistogram, HistogramLogWriter), for
 // HdrHistogram's own tools. It has a line for every interval and operation, with the distribution of its response times
-// in nanoseconds. The time columns are in seconds, the maximum is in milliseconds. Answers that were streams have further
-// lines, whose tags end in the name of a time: stream_first, stream_between, and service, which is the time to the end.
+// in nanoseconds. The time columns are in seconds, the maximum is in milliseconds. Answers that were streams have
+// further lines, whose tags end in the name of a time: stream_first, stream_between, and service, which is the time to
+// the end.
 type HDRLog struct {
 	out   io.Writer
 	names []string

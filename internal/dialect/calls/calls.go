@@ -31,6 +31,8 @@ type Server struct {
 	Compress  bool     // by gzip
 	// Reflection is the metadata with which the server is asked for its methods.
 	Reflection map[string]string
+	// ReflectPort is the port of the reflection service; "" means that of the address.
+	ReflectPort string
 }
 
 // Target returns the target of plans.
@@ -38,7 +40,7 @@ func (s *Server) Target() plan.Target {
 	t := plan.Target{Protocol: "grpc", Addresses: []string{s.Address}, TLS: s.TLS, Way: s.Way,
 		Options: map[string]string{}}
 	for name, value := range map[string]string{"proto": strings.Join(s.Protos, ","), "authority": s.Authority,
-		"import": strings.Join(s.Folders, ","), "protoset": strings.Join(s.Sets, ",")} {
+		"import": strings.Join(s.Folders, ","), "protoset": strings.Join(s.Sets, ","), "reflect_port": s.ReflectPort} {
 		if value != "" {
 			t.Options[name] = value
 		}

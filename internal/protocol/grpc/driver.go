@@ -12,6 +12,7 @@
 //	protoset     comma-separated files with a FileDescriptorSet. Without proto and protoset, the server is asked.
 //	authority    the :authority of requests, if it isn't the address
 //	reflect.NAME a value of metadata that the server's reflection service is asked with, and nothing else
+//	reflect_port the port of the reflection service, if it isn't that of the address
 //	compression  "gzip": messages are compressed, and answers may be; "off" (default)
 //	codec        "off": always use the library tier; "on" (default)
 //
@@ -121,7 +122,7 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 		return protocol.ServerInfo{}, err
 	}
 	info := protocol.ServerInfo{Product: "gRPC server", Settings: map[string]string{}}
-	_, names, err := methods.Reflect(methods.With(ctx, o.reflection), t, o.authority, nil)
+	_, names, err := methods.Reflect(methods.With(ctx, o.reflection), o.asked(t), o.authority, nil)
 	switch {
 	case err == nil:
 		info.Settings["services"] = strings.Join(names, ", ")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,7 @@ type field struct {
 type options struct {
 	source     methods.Source
 	authority  string
+	port       string            // of the reflection service; "": that of the address
 	reflection map[string]string // metadata of questions to the reflection service
 	gzip       bool
 	codec      bool
@@ -59,10 +61,19 @@ func parseOptions(t protocol.Target) (o options, refused *protocol.Error) {
 	read := protocol.OptionsOf("grpc", t)
 	o.source = methods.SourceOf(read.Text("proto", ""), read.Text("import", ""), read.Text("protoset", ""))
 	o.authority = read.Text("authority", "")
+	o.port = read.Text("reflect_port", "")
 	o.reflection = read.Prefixed(methods.ReflectionPrefix)
 	o.gzip = read.Choice("compression", "off", "gzip") == "gzip"
 	o.codec = read.Bool("codec", true)
 	return o, read.Done()
+}
+
+// asked returns the target whose reflection service describes the methods.
+func (o *options) asked(t protocol.Target) protocol.Target {
+	if o.port != "" {
+		t.Address = net.JoinHostPort(socket.Host(t.Address), o.port)
+	}
+	return t
 }
 
 // holder keeps a prepared program once it has been prepared. Failures aren't kept, as a server may come up later.
@@ -117,7 +128,7 @@ func compile(ctx context.Context, t protocol.Target, p *protocol.Program) (*prep
 			services = append(services, s)
 		}
 	}
-	files, refused := o.source.Find(methods.With(ctx, o.reflection), t, o.authority, services)
+	files, refused := o.source.Find(methods.With(ctx, o.reflection), o.asked(t), o.authority, services)
 	if refused != nil {
 		return nil, refused
 	}
