@@ -2,6 +2,7 @@ package pgbench
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -413,8 +414,9 @@ func TestSkippedInLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var first, micros int64 // when the first of a row was skipped
-		rows, before := 0, ""
+		var micros int64
+		var rows [][]int64 // when the transactions of a row were skipped, in µs
+		before := ""
 		for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 			fields := strings.Fields(line)
 			if len(fields) != 7 || fields[1] != fmt.Sprint(i+1) {
@@ -423,18 +425,23 @@ func TestSkippedInLogs(t *testing.T) {
 			fmt.Sscan(fields[4], &micros)
 			at := micros * 1e6
 			fmt.Sscan(fields[5], &micros)
-			at += micros
 			if fields[2] == "skipped" && before != "skipped" {
-				first = at
-				rows++
+				rows = append(rows, nil)
 			}
-			if fields[2] == "skipped" && at-first > 200_000 {
-				t.Errorf("%s, line %d: %q, %d µs after the first of its row", prefix, i, line, at-first)
+			if fields[2] == "skipped" {
+				rows[len(rows)-1] = append(rows[len(rows)-1], at+micros)
 			}
 			before = fields[2]
 		}
-		if rows < 2 {
-			t.Errorf("%s: %d rows of skipped transactions", prefix, rows)
+		// A machine that stands still may stretch a row, but not all of them.
+		shortest := int64(math.MaxInt64)
+		for _, row := range rows {
+			if len(row) >= 20 {
+				shortest = min(shortest, row[len(row)-1]-row[0])
+			}
+		}
+		if len(rows) < 2 || shortest > 200_000 {
+			t.Errorf("%s: %d rows of skipped transactions, the quickest in %d µs", prefix, len(rows), shortest)
 		}
 	}
 }

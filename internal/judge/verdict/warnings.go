@@ -46,7 +46,7 @@ const (
 	WarnEmptyRule        = "rule-always-holds"
 )
 
-// OfSums reports whether the warning with an id follows from the sums of a load alone. Such a warning of a part need not
+// OfSums reports whether the warning with an id follows from the sums of a load alone. Such a warning of a part needn't
 // hold for the whole, whose sums tell.
 func OfSums(id string) bool {
 	return slices.Contains([]string{WarnShortRun, WarnFewSamples, WarnErrors, WarnUnknownOutcome, WarnLateArrivals,
