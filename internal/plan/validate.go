@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -159,7 +160,8 @@ func (c *checker) settings() {
 	c.oneOf(at("awake"), "awake", s.Awake, "auto", "on", "off")
 	c.oneOf(at("tier"), "tier", s.Tier, TierAuto, TierCodec, TierLibrary)
 	if s.DropAfter > 0 && s.LatePolicy != "drop" {
-		c.add(at("drop_after"), "add late: drop", "drop_after has no effect with late: %s", s.LatePolicy)
+		c.add(at("drop_after"), "add late: drop", "drop_after has no effect with late: %s",
+			cmp.Or(s.LatePolicy, "queue"))
 	}
 	if s.EndOnTime && s.LatePolicy == "all" {
 		c.add(at("end_on_time"), "leave it out", "end_on_time contradicts late: all")

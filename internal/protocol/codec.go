@@ -75,9 +75,9 @@ type EOFScanner interface {
 // PostgreSQL, GOAWAY in HTTP/2, status 408 in HTTP/1.1). Without it, bytes that arrive while no request is outstanding
 // are kept for Scan.
 type IdleScanner interface {
-	// ScanIdle reads bytes that arrived while no request was outstanding, and returns how many it has consumed. over says
-	// that the server accepts no further request over the connection.
-	ScanIdle(buf []byte) (n int, over bool)
+	// ScanIdle reads bytes that arrived while no request was outstanding, and returns how many it has consumed. end, if
+	// not nil, says that the server accepts no further request over the connection, and why.
+	ScanIdle(buf []byte) (n int, end *Error)
 }
 
 // RowReader is implemented by codecs whose answers hold rows to pass to Reply.Each. It is used over blocking

@@ -48,6 +48,15 @@ func NoKeys(table string) *Error {
 	return Bad("table %s has no primary key, so its rows can't be replaced; empty it and load again", table)
 }
 
+// Unusable returns the end of a connection that the server announces between requests. why says more, unless it is "".
+func Unusable(why string) *Error {
+	text := "the server ended the connection"
+	if why != "" {
+		text += ": " + why
+	}
+	return &Error{Class: Connect, Text: text, Fatal: true}
+}
+
 // Unconnected returns the failure to open a session for the reason err, which must explain it in one line.
 func Unconnected(err error) *Error { return ConnectError(err.Error(), "", err) }
 

@@ -76,7 +76,7 @@ var loads = []string{
 	"-t 1 -n -f $D/dollars.sql -M extended", "-t 1 -n -f $D/no_shell.sql", "-t 1 -n -f $D/place.sql",
 	"-t 1 -n -f $D/place.sql -M extended", "-t 1 -n -f $D/inside.sql", "-t 1 -n -f $D/detail.sql",
 	"-t 1 -n -f $D/detail.sql -M prepared", "-t 1 -n -f $D/long.sql", "-t 1 -n -f $D/far.sql", "-t 1 -n -f $D/wide.sql",
-	"-t 1 -n -f $D/p_place.sql -M extended", "-t 1 -n -f $D/end.sql",
+	"-t 1 -n -f $D/p_place.sql -M extended", "-t 1 -n -f $D/end.sql", "-t 2 -n -f $D/asleep.sql",
 }
 
 // pipeline returns a script of one pipeline.
@@ -98,6 +98,7 @@ var scripts = map[string]string{
 	"long.sql":   "SELECT 1 AS a_name, nothing, " + strings.Repeat("'a', ", 30) + "1;\n",
 	"far.sql":    "SELECT " + strings.Repeat("'a', ", 30) + "nothing, " + strings.Repeat("'a', ", 30) + "1;\n",
 	"wide.sql":   "SELECT '日本', 'é', nothing;\n", "end.sql": "SELECT (1\n;\n",
+	"asleep.sql":  "SET idle_in_transaction_session_timeout = 50;\nBEGIN;\n\\sleep 1 s\n\\set a 1\nSELECT :a;\nEND;\n",
 	"dollars.sql": "\\set a 1\nSELECT $$:a$$;\n", "no_shell.sql": "\\shell no_such_command\nSELECT 1;\n",
 	"p_place.sql": pipeline("SELECT 1;", "SELECT  2,  nothing;", "SELECT 3;"),
 	"null.sql":    "SELECT NULL AS none, '' AS nothing \\gset\nSELECT ':none', length(':nothing');\n",

@@ -328,6 +328,11 @@ func (e *attacking) Interval(*measure.Interval) error { return e.results() }
 
 // results writes the results that haven't been written, at once.
 func (e *attacking) results() error {
+	if e.out == nil { // workers send the load, and know the results
+		if err := e.ready(context.Background()); err != nil {
+			return err
+		}
+	}
 	for _, s := range e.samples.Take() {
 		if err := e.write(e.resultOf(&s)); err != nil {
 			return err

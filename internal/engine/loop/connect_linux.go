@@ -170,7 +170,7 @@ func (f *request) fate(culprit *request, failure protocol.Failure) protocol.Fail
 	default:
 		failure = protocol.Failure{Text: "the session was closed because of an earlier operation: " + failure.Text}
 	}
-	failure.Class, failure.Code, failure.Fatal = protocol.UnknownOutcome, "", true
+	failure.Class, failure.Fatal = protocol.UnknownOutcome, true
 	if f.phase == pausing || !f.wrote {
 		failure.Class = protocol.Connect
 	}

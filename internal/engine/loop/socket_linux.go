@@ -217,10 +217,9 @@ func (l *loop) scan(s *session, buf []byte, end int64) {
 		}
 	}
 	if s.head == nil && len(buf) > 0 && s.idle != nil && !s.within() {
-		n, over := s.idle.ScanIdle(buf)
-		if over {
-			l.lose(s, nil, protocol.Failure{Class: protocol.UnknownOutcome, Text: "the server ended the connection",
-				Fatal: true})
+		n, end := s.idle.ScanIdle(buf)
+		if end != nil {
+			l.lose(s, nil, protocol.Failure{Class: protocol.UnknownOutcome, Code: end.Code, Text: end.Text, Fatal: true})
 			return
 		}
 		buf = buf[n:]
@@ -293,8 +292,14 @@ func (l *loop) endOfStream(s *session) {
 			return
 		}
 	}
-	l.lose(s, nil, protocol.Failure{Class: protocol.UnknownOutcome,
-		Text: "the server closed the connection before it answered", Fatal: true})
+	failure := protocol.Failure{Class: protocol.UnknownOutcome, Fatal: true,
+		Text: "the server closed the connection before it answered"}
+	if s.head == nil && s.idle != nil {
+		if _, end := s.idle.ScanIdle(s.in); end != nil { // it has said why, while an operation paused
+			failure.Code, failure.Text = end.Code, end.Text
+		}
+	}
+	l.lose(s, nil, failure)
 }
 
 // kernelTime translates the kernel's receive timestamps, which are wall-clock time, to the run's

@@ -162,8 +162,14 @@ func (c *Conn) unusable(after time.Duration, idle protocol.IdleScanner) *protoco
 		return nil
 	}
 	if err := c.look(idle); err != nil {
+		e := unsent("the server had closed the idle connection", err)
+		if c.idle != nil {
+			if _, end := c.idle.ScanIdle(c.in.unread()); end != nil { // it has said why
+				e.Code, e.Text = end.Code, end.Text
+			}
+		}
 		c.drop()
-		return unsent("the server had closed the idle connection", err)
+		return e
 	}
 	c.lastAt = time.Now()
 	return nil
@@ -193,8 +199,8 @@ func (c *Conn) look(idle protocol.IdleScanner) error {
 			return err
 		}
 		if idle != nil {
-			n, over := idle.ScanIdle(c.in.unread())
-			if over {
+			n, end := idle.ScanIdle(c.in.unread())
+			if end != nil {
 				return errEnded
 			}
 			c.in.consume(n)

@@ -88,8 +88,11 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 
 // ScanIdle implements protocol.IdleScanner: what a server sends between requests (status 408) is the end, except for an
 // empty line, which some send after a body.
-func (c *codec) ScanIdle(buf []byte) (n int, over bool) {
-	return len(buf), len(bytes.TrimLeft(buf, "\r\n")) > 0
+func (c *codec) ScanIdle(buf []byte) (n int, end *protocol.Error) {
+	if len(bytes.TrimLeft(buf, "\r\n")) > 0 {
+		end = protocol.Unusable("")
+	}
+	return len(buf), end
 }
 
 // Stateless implements protocol.Stateless.

@@ -444,7 +444,7 @@ func (c *Conn) unprocessed(f *Frame) (n int) {
 }
 
 // ScanIdle implements protocol.IdleScanner: a GOAWAY between requests is the end of the connection.
-func (c *Conn) ScanIdle(buf []byte) (n int, over bool) {
+func (c *Conn) ScanIdle(buf []byte) (n int, end *protocol.Error) {
 	for !c.leaving {
 		f, size, _, violation := Cut(buf[n:])
 		if violation == "" && size == 0 {
@@ -455,10 +455,13 @@ func (c *Conn) ScanIdle(buf []byte) (n int, over bool) {
 			_, violation = c.take(&f, &protocol.Reply{})
 		}
 		if violation != "" {
-			return n, true
+			return n, protocol.Unusable(string(violation))
 		}
 	}
-	return n, c.leaving
+	if c.leaving {
+		end = protocol.Unusable("GOAWAY")
+	}
+	return n, end
 }
 
 // take processes a frame. finished says that the answer is complete. During the handshake there are no streams.

@@ -127,6 +127,9 @@ func TestWholeAnswers(t *testing.T) {
 	given.Verbatim, given.Params = true, []gen.Kind{gen.String, gen.String, gen.Int}
 	fixed.Text, fixed.Params = "select $2 as b, $1 as a", []gen.Kind{gen.String, gen.Int}
 	requests := []protocol.Request{free, given, fixed}
+	for i := range requests {
+		requests[i].ID = i
+	}
 	text := func(s string) gen.Value { return gen.Value{Kind: gen.String, B: []byte(s)} }
 	five := gen.Value{Kind: gen.Int, I: 5}
 	cases := []struct {
@@ -272,11 +275,11 @@ func TestScanIdle(t *testing.T) {
 	message := append([]byte{10, 0, 0, 0}, "\xff\xbf\x0f#HY000.."...)
 	message[0] = byte(len(message) - 4)
 	c := &codec{}
-	if n, over := c.ScanIdle(message); n != len(message) || !over {
-		t.Errorf("%d bytes, over %v", n, over)
+	if n, end := c.ScanIdle(message); n != len(message) || end == nil || end.Code != "4031" || end.Text != ".." {
+		t.Errorf("%d bytes, %v", n, end)
 	}
-	if n, over := c.ScanIdle(message[:6]); n != 0 || over {
-		t.Errorf("of a part: %d bytes, over %v", n, over)
+	if n, end := c.ScanIdle(message[:6]); n != 0 || end != nil {
+		t.Errorf("of a part: %d bytes, %v", n, end)
 	}
 }
 

@@ -60,15 +60,19 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 }
 
 // ScanIdle implements protocol.IdleScanner: servers say why they close a connection (wait_timeout, shutdown).
-func (*codec) ScanIdle(buf []byte) (n int, over bool) {
+func (c *codec) ScanIdle(buf []byte) (n int, end *protocol.Error) {
 	if len(buf) <= packetHeader {
-		return 0, false
+		return 0, nil
 	}
 	length := int(buf[0]) | int(buf[1])<<8 | int(buf[2])<<16
 	if len(buf) < packetHeader+length || buf[packetHeader] != headerERR {
-		return 0, false
+		return 0, nil
 	}
-	return packetHeader + length, true
+	var reply protocol.Reply
+	if n = packetHeader + length; c.failed(buf[packetHeader:n], &reply) != "" {
+		return n, protocol.Unusable("")
+	}
+	return n, reply.Failure.Err()
 }
 
 // packet takes the next packet of an answer, and reports whether it is the last.

@@ -78,22 +78,26 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 }
 
 // ScanIdle passes over notices between requests. An error there ends the session (idle_session_timeout, a shutdown).
-func (c *codec) ScanIdle(buf []byte) (n int, over bool) {
+func (c *codec) ScanIdle(buf []byte) (n int, end *protocol.Error) {
 	for len(buf)-n >= headerBytes {
-		size := 1 + int(binary.BigEndian.Uint32(buf[n+1:]))
-		switch buf[n] {
-		case 'E':
-			return n, true
-		case 'S', 'N', 'A': // ParameterStatus, NoticeResponse, NotificationResponse
+		kind, size := buf[n], 1+int(binary.BigEndian.Uint32(buf[n+1:]))
+		switch kind {
+		case 'E', 'S', 'N', 'A': // ErrorResponse, ParameterStatus, NoticeResponse, NotificationResponse
 		default:
-			return n, false
+			return n, nil
 		}
 		if size < headerBytes || size > len(buf)-n {
-			return n, false
+			return n, nil
+		}
+		if kind == 'E' {
+			if end, _ = c.errorResponse(buf[n+headerBytes : n+size]); end == nil {
+				end = protocol.Unusable("")
+			}
+			return n + size, end
 		}
 		n += size
 	}
-	return n, false
+	return n, nil
 }
 
 // asText reports whether a request is sent as text, so that each answer describes its columns.

@@ -299,19 +299,43 @@ func (s *session) Answered(reply *protocol.Reply) planscript.Step {
 	return s.run()
 }
 
+// lostAsleep says that the connection was lost during a \sleep. pgbench notices it in the next command for the server.
+func (s *session) lostAsleep(failure *protocol.Failure) string {
+	commands := s.program.scripts[s.script].Commands
+	next := s.pc
+	for k := range commands {
+		if at := (s.pc + k) % len(commands); commands[at].meta == metaSQL {
+			next = at
+			break
+		}
+	}
+	if failure.Code == "" {
+		return died(s.number, next, s.script)
+	}
+	return fmt.Sprintf("client %d script %d aborted in command %d query 0: FATAL:  %s", s.number, s.script, next,
+		failure.Text)
+}
+
+// died says that a connection was lost, and the server hasn't said why.
+func died(client, command, script int) string {
+	return fmt.Sprintf("client %d aborted in command %d (SQL) of script %d; perhaps the backend died while processing",
+		client, command, script)
+}
+
 // refused continues after a request that failed.
 func (s *session) refused(reply *protocol.Reply) planscript.Step {
 	c := &s.program.scripts[s.script].Commands[s.pc]
 	failure := reply.Failure
 	switch {
+	case c.meta == metaSleep && failure.Fatal:
+		return s.abort(failure, s.lostAsleep(&failure))
 	case c.meta == metaSleep: // the operation's timeout has ended it
 		return s.over(failure)
 	case s.rolling:
 		return s.abort(failure, fmt.Sprintf("client %d aborted while rolling back the transaction after an error; %s",
 			s.number, s.message(reply)))
 	case failure.Fatal:
-		return s.abort(failure, fmt.Sprintf("client %d aborted in command %d (SQL) of script %d; perhaps the backend "+
-			"died while processing", s.number, s.pc, s.script))
+		return s.abort(failure, died(s.number, s.pc, s.script))
 	case reply.InBlock && s.program.options.Mode == Prepared && strings.Contains(failure.Text, preparedByUs):
 		s.again = true
 		return s.rollback()
