@@ -154,9 +154,6 @@ func (d *dataSource) same(other *dataSource) bool {
 // trimmed is a statement without its end.
 func trimmed(query string) string { return strings.TrimSuffix(strings.TrimSpace(query), ";") }
 
-// plain reports whether the statement is sent as text, as java.sql.Statement does.
-func (r *jdbcRequest) plain() bool { return r.kind == selectKind || r.kind == updateKind }
-
 // prepared reports whether the statement has parameters.
 func (r *jdbcRequest) prepared() bool {
 	return r.kind == preparedSelectKind || r.kind == preparedUpdateKind || r.kind == callableKind
