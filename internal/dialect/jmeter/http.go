@@ -282,15 +282,60 @@ func (r *httpRequest) address(t *thread, method string) (*url.URL, error) {
 			path += separator + query
 		}
 	}
+	return t.place.join(protocol, host, port, path)
+}
+
+// place is where a thread's last request went. Most of its requests go there.
+type place struct {
+	protocol, host, port string
+	url                  *url.URL
+}
+
+// join returns the URL of a path, which begins with a slash, and perhaps a query.
+func (p *place) join(protocol, host, port, path string) (*url.URL, error) {
+	plain := plainPath(path)
+	if plain && p.url != nil && p.protocol == protocol && p.host == host && p.port == port {
+		return p.at(path), nil
+	}
+	base := protocol + "://" + host
 	if port != "" && port != "0" {
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 			return nil, fmt.Errorf("the port %q isn't a number", port)
 		}
-		if at := (&url.URL{Scheme: protocol}); port != usualPort(at) {
-			host += ":" + port
+		if port != usualPort(&url.URL{Scheme: protocol}) {
+			base += ":" + port
 		}
 	}
-	return parseURL(protocol + "://" + host + path)
+	u, err := parseURL(base + path)
+	if next := (place{protocol, host, port, u}); err == nil && plain && *next.at(path) == *u {
+		*p = next
+	}
+	return u, err
+}
+
+// at returns the URL of a plain path at the place.
+func (p *place) at(path string) *url.URL {
+	u := *p.url
+	u.Path, u.RawQuery, _ = strings.Cut(path, "?")
+	return &u
+}
+
+// plainPath reports whether a path, perhaps with a query, means what it says: nothing in it is encoded, must be, or has
+// a meaning of its own in URLs, but a first question mark that something follows.
+func plainPath(s string) bool {
+	query := false
+	for i, c := range []byte(s) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '/', c == '-', c == '_', c == '.', c == '~', c == '=', c == '&', c == '+':
+		case c == '?' && !query && i < len(s)-1:
+			query = true
+		case c == '%' && query: // queries are kept as they are
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // usualPort returns the port of a URL without one.
@@ -374,6 +419,9 @@ func (r *httpRequest) query(t *thread) string {
 // body returns the body of the request and its type.
 func (r *httpRequest) body(t *thread, method string) (body, contentType string, err error) {
 	enclosing := method == "POST" || method == "PUT" || method == "PATCH" || method == "DELETE" && len(r.args) > 0
+	if !enclosing && !r.raw {
+		return "", "", nil
+	}
 	raw := r.raw || len(r.args) > 0
 	for i := range r.args {
 		raw = raw && (r.raw || r.args[i].name.eval(t) == "")
@@ -383,8 +431,6 @@ func (r *httpRequest) body(t *thread, method string) (body, contentType string, 
 		named = named || r.files[i].param.eval(t) != ""
 	}
 	switch {
-	case !enclosing && !(raw && r.raw):
-		return "", "", nil
 	case enclosing && method == "POST" && (r.multipart || named):
 		return r.multipartBody(t)
 	case len(r.files) > 0 && !named && len(r.args) == 0:
@@ -497,7 +543,10 @@ func (r *httpRequest) request(t *thread, method string, u *url.URL, body, conten
 	line := func(name, value string) {
 		b.WriteString(name)
 		b.WriteString(": ")
-		b.WriteString(lineBreaks.Replace(value))
+		if strings.ContainsAny(value, "\r\n") {
+			value = lineBreaks.Replace(value)
+		}
+		b.WriteString(value)
 		b.WriteString("\r\n")
 	}
 	target := u.EscapedPath()

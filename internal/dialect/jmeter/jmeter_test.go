@@ -373,3 +373,20 @@ func FuzzPaths(f *testing.F) {
 		_, _ = evalXPath(path, doc, false, true)
 	})
 }
+
+// FuzzPlace holds the URLs that a thread makes of its last place against those that are parsed.
+func FuzzPlace(f *testing.F) {
+	f.Add("http", "example.org", "8080", "/books?author=a%20b", "/books/1")
+	f.Add("https", "example.org", "443", "/a%2Fb", "/?")
+	f.Add("http", "user@example.org/under", "", "/a//b?x?y", "/a#b")
+	f.Fuzz(func(t *testing.T, protocol, host, port, first, second string) {
+		var kept place
+		for _, path := range []string{"/" + first, "/" + second, "/" + first} {
+			want, wrong := new(place).join(protocol, host, port, path)
+			got, err := kept.join(protocol, host, port, path)
+			if fmt.Sprint(err) != fmt.Sprint(wrong) || fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s, %s, %s, %s: %v, %v; parsed it is %v, %v", protocol, host, port, path, got, err, want, wrong)
+			}
+		}
+	})
+}

@@ -261,6 +261,7 @@ type thread struct {
 	previous *result
 	csvRows  map[string][]string
 	cache    map[string]cached
+	place    place
 	loops    int
 	spins    int
 	startAt  time.Time
