@@ -233,6 +233,10 @@ func share(sessions, k, n int) int { return sessions/n + min(max(sessions%n-k, 0
 // shareable returns an error if n workers can't generate the load of p together.
 func (p *Plan) shareable(n int) error {
 	if all := max(p.Settings.Sessions, 1); all < n {
+		if each := p.Settings.Pipeline; each > 1 {
+			return fmt.Errorf("%d workers need at least %[1]d connections, and the load has %d, with up to %d requests in "+
+				"flight on each; give more connections or use fewer workers", n, all, each)
+		}
 		return fmt.Errorf("%d workers need at least %[1]d sessions, and the load has %d; give more sessions or use fewer "+
 			"workers", n, all)
 	}

@@ -121,13 +121,27 @@ func execute(s *command.Env, args []string) error {
 	}
 	s.Flags = map[string]string{"sessions": "-c", "threshold": "--threshold"}
 	e := &execution{o: o, version: s.Version}
-	l := &httpload.Load{Tool: "ab", Plan: p, Own: own, Replacing: replacing, Hooks: e.hooks, Code: func(ours int) int {
+	l := &httpload.Load{Tool: "ab", Plan: p, Own: own, Replacing: replacing, Hooks: e.hooks, Singles: o.singles()}
+	l.Code = func(ours int) int {
 		if ours == exitcode.Unreachable {
 			return exitRefused
 		}
 		return exitFailed
-	}}
+	}
 	return l.Perform(s)
+}
+
+// singles returns an option that needs the results of single requests.
+func (o *Options) singles() string {
+	switch {
+	case o.CSV != "":
+		return "-e"
+	case o.Gnuplot != "":
+		return "-g"
+	case o.HTML:
+		return "-w"
+	}
+	return ""
 }
 
 // execution is a load that prints what ab prints.

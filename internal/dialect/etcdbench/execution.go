@@ -78,14 +78,31 @@ func (e *execution) compact() {
 	e.stop, e.stopped = cancel, make(chan struct{})
 	go func() {
 		defer close(e.stopped)
+		last := int64(0)
 		for protocol.Sleep(ctx, e.o.Compact) {
-			get := worded("get", "foo")
-			if _, err := e.ask(ctx, get, worded("compact", "--behind="+strconv.FormatInt(e.o.CompactDelta, 10))); err != nil &&
-				ctx.Err() == nil {
+			compacted, err := e.compactOnce(ctx, last)
+			if err != nil && ctx.Err() == nil {
 				fmt.Fprintf(e.out.Err, "brunt: compaction: %v\n", err)
 			}
+			last = max(last, compacted)
 		}
 	}()
+}
+
+// compactOnce compacts the database, unless there is nothing to compact after the revision last. It returns the
+// revision to which it is compacted.
+func (e *execution) compactOnce(ctx context.Context, last int64) (revision int64, err error) {
+	get := worded("get", "foo")
+	get.Capture = []protocol.Capture{{Name: "revision", Kind: gen.Int}}
+	got, err := e.ask(ctx, get)
+	if err != nil {
+		return 0, err
+	}
+	if revision = got[0].I - e.o.CompactDelta; revision <= last {
+		return 0, nil
+	}
+	_, err = e.ask(ctx, worded("compact", strconv.FormatInt(revision, 10)))
+	return revision, err
 }
 
 func (e *execution) endCompactions() {

@@ -101,6 +101,9 @@ func execute(s *command.Env, args []string) error {
 	if err == nil {
 		err = own.Apply(p)
 	}
+	if err == nil {
+		err = own.SpreadWithout(o.singles())
+	}
 	if err != nil {
 		return refused(err, replacing)
 	}
@@ -110,6 +113,11 @@ func execute(s *command.Env, args []string) error {
 		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
 		Options: runner.Options{NoSetup: true, Recording: runner.Recording{Extra: map[string]string{"dialect": "ghz"}}},
 		Record:  own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks, Beyond: o.beyond(),
+	}
+	if own.Spread() {
+		l.Hooks = func(out *loadtest.Outputs) (runner.Hooks, error) {
+			return httpload.SpreadHooks(out, e.replacing, e.quiet), nil
+		}
 	}
 	err = l.Perform(s.Out, s.Err)
 	if c, ok := errors.AsType[*exitcode.Error](err); ok && replacing && c.Err != nil {
@@ -124,6 +132,19 @@ func refused(err error, replacing bool) error {
 		return c
 	}
 	return httpload.Refused(err, replacing, exitFailed)
+}
+
+// singles returns an option that needs the results of single calls.
+func (o *Options) singles() string {
+	switch {
+	case strings.TrimSpace(o.Output) != "":
+		return "--output"
+	case o.Format != "summary":
+		return "--format"
+	case o.SkipFirst > 0:
+		return "--skipFirst"
+	}
+	return ""
 }
 
 // beyond returns what of the command no plan describes.

@@ -113,6 +113,9 @@ func execute(s *command.Env, args []string) error {
 	e := &execution{o: o}
 	l := &httpload.Load{Tool: "hey", Plan: p, Own: own, Replacing: replacing, Options: runner.Options{StartDown: true},
 		Hooks: e.hooks, Code: func(int) int { return exitFailed }}
+	if o.Output != "" {
+		l.Singles = "-o"
+	}
 	return l.Perform(s)
 }
 

@@ -29,7 +29,9 @@ type Load struct {
 	Own       *Own
 	Replacing bool           // brunt takes the tool's place
 	Options   runner.Options // beyond those that all these loads have
-	// Hooks returns the hooks that print as the tool does.
+	// Singles is an option that was given and needs the results of single requests; "" if there is none.
+	Singles string
+	// Hooks returns the hooks that print as the tool does, if this process sends the load.
 	Hooks func(*loadtest.Outputs) runner.Hooks
 	// Code returns the tool's exit code for a load that couldn't be sent, for which brunt has the code ours.
 	Code func(ours int) int
@@ -37,6 +39,9 @@ type Load struct {
 
 // Perform sends the load.
 func (l *Load) Perform(s *command.Env) error {
+	if err := l.Own.SpreadWithout(l.Singles); err != nil {
+		return Refused(err, l.Replacing, l.Code(exitcode.BadPlan))
+	}
 	o := l.Options
 	o.NoSetup, o.Recording.Extra = true, map[string]string{"dialect": l.Tool}
 	t := &loadtest.Test{
@@ -55,6 +60,9 @@ func (l *Load) Perform(s *command.Env) error {
 func (l *Load) quiet() bool { return l.Own.Quiet || l.Replacing }
 
 func (l *Load) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
+	if l.Own.Spread() {
+		return SpreadHooks(out, l.Replacing, l.quiet()), nil
+	}
 	v := l.Hooks(out)
 	v.Exit = func(run *record.Run) error { return Exit(run, l.Replacing) }
 	result := v.Result

@@ -1,6 +1,7 @@
 package httpload
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -11,6 +12,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
 )
 
 // Own are brunt's own flags on the command line of a tool: where the record goes, rules for the result, live output,
@@ -62,6 +64,32 @@ func (o *Own) Apply(p *plan.Plan) error {
 		return exitcode.Usage(problems)
 	}
 	return o.Workers.CheckWorkers(&o.Record, p)
+}
+
+// Spread reports whether workers send the load.
+func (o *Own) Spread() bool { return o.Workers.Workers.Number > 0 }
+
+// SpreadWithout returns an error if workers send the load although an option of the tool asks for what only the results
+// of single requests tell, which stay in the workers. option is "" if none does.
+func (o *Own) SpreadWithout(option string) error {
+	if option == "" || !o.Spread() {
+		return nil
+	}
+	return exitcode.Usage(fmt.Errorf("%s: with --workers there are no results of single requests; omit %s or --workers",
+		option, option))
+}
+
+// SpreadHooks returns the hooks of a load that workers send. They print brunt's own report: the tool's needs the results
+// of single requests.
+func SpreadHooks(out *loadtest.Outputs, replacing, quiet bool) runner.Hooks {
+	v := runner.Hooks{
+		Result: func(run *record.Run, dir string) error { return (&loadtest.Report{}).Print(out.Out, run, dir) },
+		Exit:   func(run *record.Run) error { return Exit(run, replacing) },
+	}
+	if !quiet {
+		v.Notice = loadtest.Notices(out)
+	}
+	return v
 }
 
 // OwnHelp describes the flags, for the help of a tool.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"brunt/internal/base/password"
 	"brunt/internal/base/secret"
 	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
@@ -101,6 +103,13 @@ func run(s *command.Env, o *Options, workers *command.WorkerFlags) error {
 	if s.PlanOnly && o.Initialize {
 		return fault("brunt convert: -i makes tables and sends no load")
 	}
+	err = workers.CheckWorkers(&loadtest.Record{None: o.Ours.NoRecord}, p)
+	if err == nil && workers.Workers.Number > 0 {
+		err = o.spreads()
+	}
+	if err != nil {
+		return err
+	}
 	e := &execution{o: o, replacing: s.Program != "", far: workers.Workers.Number > 0}
 	beyond := o.beyond()
 	switch {
@@ -110,9 +119,6 @@ func run(s *command.Env, o *Options, workers *command.WorkerFlags) error {
 		if p, err = o.prepare(s, e, p); err != nil || o.Initialize {
 			return err
 		}
-	}
-	if err := workers.CheckWorkers(&loadtest.Record{None: o.Ours.NoRecord}, p); err != nil {
-		return err
 	}
 	s.Flags = map[string]string{"sessions": "-c", "rate": "-R", "loops": "-j", "threshold": "--threshold"}
 	l := &loadtest.Test{
@@ -271,6 +277,33 @@ func (o *Options) askScale(s *command.Env, p *plan.Plan) []string {
 		"scripts.options.scale", strings.Join(strings.Fields(err.Error()), " "), given)}
 }
 
+// shell returns the name of a script that runs shell commands; "" if there is none.
+func (o *Options) shell() string {
+	for _, s := range o.Scripts {
+		parsed, err := script.Parse(s.Name, s.Text, o.Language())
+		if err == nil && slices.ContainsFunc(parsed.Commands, func(c script.Command) bool { return c.Shell() }) {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// spreads returns an error if workers can't do what the options ask for.
+func (o *Options) spreads() error {
+	name := o.shell()
+	switch {
+	case o.Initialize:
+		return fault("-i: tables are made by this process; omit --workers")
+	case name != "":
+		return fault("%s: workers run no shell commands; omit \\shell and \\setshell, or --workers", name)
+	case o.Log:
+		return fault("-l: with --workers there is no log of transactions; omit -l or --workers")
+	case o.ExitOnAbort:
+		return fault("--exit-on-abort: no worker knows of the clients of another; omit it or --workers")
+	}
+	return nil
+}
+
 // beyond returns what of the command line no plan describes.
 func (o *Options) beyond() (out []string) {
 	out = []string{"pgbench's report: brunt run prints its own"}
@@ -282,6 +315,9 @@ func (o *Options) beyond() (out []string) {
 	}
 	if o.ProgressS > 0 {
 		out = append(out, "the lines of --progress")
+	}
+	if name := o.shell(); name != "" {
+		out = append(out, "\\shell and \\setshell of "+name+": a client that comes to one is aborted")
 	}
 	return out
 }

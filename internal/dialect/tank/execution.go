@@ -77,6 +77,7 @@ func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 		v.Notice = loadtest.Notices(out)
 	}
 	if e.afar != nil {
+		v.Ready = nil // there are no single requests for a phout
 		return v, e.makeFolder()
 	}
 	return v, nil

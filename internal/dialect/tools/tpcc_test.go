@@ -55,6 +55,9 @@ func TestTPCCOnWorkers(t *testing.T) {
 	if err := json.Unmarshal(text, run); err != nil {
 		t.Fatal(err)
 	}
+	if c := run.Extra["conditions"]; !strings.Contains(c, "11 of 11 conditions hold") {
+		t.Errorf("conditions in the record: %q", c)
+	}
 	if len(run.Parts) != 2 {
 		t.Errorf("the record has %d workers", len(run.Parts))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -260,7 +259,6 @@ func (r *Run) Perform(s *command.Env) error {
 		}
 		violated = Violated(out)
 	}
-	checked := false
 	l := &loadtest.Test{
 		Plan: r.Plan, Record: f.Record, Live: f.Live, Workers: f.Workers, Process: s.Process(), Quiet: f.Quiet,
 		Language: f.Language(), Beyond: r.Beyond,
@@ -268,21 +266,8 @@ func (r *Run) Perform(s *command.Env) error {
 		Hooks: func(out *loadtest.Outputs) (runner.Hooks, error) {
 			form := f.Report()
 			v, err := form.Hooks(out)
-			v.Sent = func(ctx context.Context) {
-				checked = true
-				check(ctx)
-			}
-			v.Result = func(run *record.Run, dir string) error {
-				if !checked { // the load was sent by workers, whose records are merged already
-					check(context.Background())
-					run.Extra = maps.Clone(run.Extra)
-					if run.Extra == nil {
-						run.Extra = map[string]string{}
-					}
-					maps.Copy(run.Extra, r.Extra)
-				}
-				return form.Print(out.Out, run, dir)
-			}
+			v.Sent = check
+			v.Result = func(run *record.Run, dir string) error { return form.Print(out.Out, run, dir) }
 			v.Exit = func(run *record.Run) error {
 				code := verdict.ExitCode(run)
 				if code == exitcode.Pass && violated != nil {

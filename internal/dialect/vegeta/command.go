@@ -249,6 +249,9 @@ func attack(s *command.Env, args []string, replacing bool) error {
 	if err == nil {
 		err = own.Apply(p)
 	}
+	if err == nil && o.output != "stdout" {
+		err = own.SpreadWithout("-output")
+	}
 	if err == nil {
 		err = o.lookUp(p)
 	}
@@ -259,7 +262,8 @@ func attack(s *command.Env, args []string, replacing bool) error {
 		own.Live.MetricsAddr = o.metrics
 	}
 	s.Flags = map[string]string{"sessions": "-max-workers", "rate": "-rate", "threshold": "--threshold"}
-	e := &attacking{o: o, replacing: replacing, quiet: own.Quiet || replacing, texts: map[uint64]string{}}
+	e := &attacking{o: o, replacing: replacing, quiet: own.Quiet || replacing, spread: own.Spread(),
+		texts: map[uint64]string{}}
 	l := &loadtest.Test{
 		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
 		Options: runner.Options{NoSetup: true, Recording: runner.Recording{Extra: map[string]string{"dialect": "vegeta"}}},
@@ -273,6 +277,7 @@ func attack(s *command.Env, args []string, replacing bool) error {
 type attacking struct {
 	o                *attackOptions
 	replacing, quiet bool
+	spread           bool // workers send the load
 	outputs          *loadtest.Outputs
 	samples          httpload.Samples
 
@@ -287,6 +292,9 @@ type attacking struct {
 }
 
 func (e *attacking) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
+	if e.spread {
+		return httpload.SpreadHooks(out, e.replacing, e.quiet), nil
+	}
 	e.outputs = out
 	v := runner.Hooks{Sinks: []measure.Sink{e}, Ready: e.ready,
 		Attach: func(w *workload.Workload) { w.Timed = e.samples.Timed }, Failed: e.failed, Result: e.result,
@@ -328,11 +336,6 @@ func (e *attacking) Interval(*measure.Interval) error { return e.results() }
 
 // results writes the results that haven't been written, at once.
 func (e *attacking) results() error {
-	if e.out == nil { // workers send the load, and know the results
-		if err := e.ready(context.Background()); err != nil {
-			return err
-		}
-	}
 	for _, s := range e.samples.Take() {
 		if err := e.write(e.resultOf(&s)); err != nil {
 			return err

@@ -138,7 +138,7 @@ func TestScan(t *testing.T) {
 		{"no status", 0, join(head, data(one), frameOf(http2.FrameHeaders, endOfAll, 1, fields("x", "y"))),
 			"class=protocol"},
 		{"HTTP status", 0, frameOf(http2.FrameHeaders, endOfAll, 1, fields(":status", "502")),
-			"class=protocol"},
+			"class=unknown-outcome"},
 		{"two messages", 0, join(head, data(none), data(none), trails), "class=protocol"},
 		{"longer than said", 0, join(head, data(append(slices.Clone(none), 1)), trails), "class=protocol"},
 		{"compressed", 0, join(head, data(append([]byte{1}, one[1:]...)), trails), "class=protocol"},

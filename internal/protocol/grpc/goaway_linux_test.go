@@ -96,19 +96,19 @@ func (l *leaver) converse(nc net.Conn) {
 // say makes calls on event loops, all of which must succeed.
 func say(t *testing.T, address, file string, pipeline int, operations uint64) {
 	t.Helper()
-	total, _ := called(t.Context(), t, address, file, pipeline, operations, 30*time.Second)
+	total, _ := called(t.Context(), t, address, file, "Say", pipeline, operations, 30*time.Second)
 	if total.Done != operations || total.Errors != (measure.ByClass{}) {
 		t.Errorf("%d in flight: %d done, failed %v", pipeline, total.Done, total.Errors)
 	}
 }
 
-// called makes calls on event loops until ctx is done or operations were made, if that isn't 0. It returns the sums,
+// called makes calls to a method on event loops until ctx is done or operations were made, if that isn't 0. It returns the sums,
 // and how often sessions connected again.
-func called(ctx context.Context, t *testing.T, address, file string, pipeline int, operations uint64,
+func called(ctx context.Context, t *testing.T, address, file, method string, pipeline int, operations uint64,
 	timeout time.Duration) (total measure.Counts, reconnects uint64) {
 	t.Helper()
 	w, err := workload.Compile(&plan.Plan{Operations: []plan.Operation{{Name: "say", Weight: 1, Steps: []plan.Step{{
-		Request: protocol.Request{Verb: protocol.GRPC, RPC: &protocol.RPC{Method: "brunt.test.Echo/Say"}}}}}}})
+		Request: protocol.Request{Verb: protocol.GRPC, RPC: &protocol.RPC{Method: "brunt.test.Echo/" + method}}}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestALateCallEndsAlone(t *testing.T) {
 		}
 		return answer(server, call)
 	})))
-	total, reconnects := called(ctx, t, s.Addr, echoProto(t), 4, 0, 2*time.Second)
+	total, reconnects := called(ctx, t, s.Addr, echoProto(t), "Say", 4, 0, 2*time.Second)
 	var failed uint64
 	for _, n := range total.Errors {
 		failed += n

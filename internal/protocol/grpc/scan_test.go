@@ -82,7 +82,7 @@ func TestScan(t *testing.T) {
 			string(frameOf(http2.FrameData, http2.FlagDataEndStream, 1, nil))},
 		{"half a message", "class=protocol", string(head) +
 			string(frameOf(http2.FrameData, 0, 1, []byte("\x00\x00\x00\x00\x03\x0a"))) + string(trails)},
-		{"HTTP status", "class=protocol", string(frameOf(http2.FrameHeaders, endOfAll, 1, block(":status", "502")))},
+		{"HTTP status", `class=retryable code="Unavailable" fatal=false`, string(frameOf(http2.FrameHeaders, endOfAll, 1, block(":status", "502")))},
 		{"refused", `class=retryable code="RST_STREAM"`, string(frameOf(http2.FrameRSTStream, 0, 1, []byte{0, 0, 0, 7}))},
 		{"HTTP/1", "class=protocol", "HTTP/1.1 400 Bad Request\r\n\r\n"},
 	} {

@@ -570,13 +570,18 @@ func (c *Conn) headed(stream uint32, block []byte) (finished bool, violation pro
 	return finished, violation
 }
 
+// goBandwidth is the content of the pings by which gRPC servers in Go measure their bandwidth, one with each request
+// (google.golang.org/grpc, internal/transport/bdp_estimator.go). Their acknowledgement can wait for the next request;
+// that of others can't: a server that doesn't get it closes the connection.
+var goBandwidth = [8]byte{2, 4, 16, 16, 9, 14, 7, 7}
+
 // housekeeping processes frames about the connection.
 func (c *Conn) housekeeping(f *Frame) (violation protocol.Violation) {
 	switch {
 	case f.Type == http2.FramePing && len(f.Payload) == 8:
 		if !f.Flags.Has(http2.FlagSettingsAck) {
 			c.Control.WritePing(true, [8]byte(f.Payload))
-			c.urgent = c.urgent || c.ID == 0 || c.Opened
+			c.urgent = c.urgent || c.ID == 0 || c.Opened || [8]byte(f.Payload) != goBandwidth
 		}
 	case f.Type == http2.FrameWindowUpdate && len(f.Payload) == 4:
 		more := int64(binary.BigEndian.Uint32(f.Payload) &^ (1 << 31))
@@ -594,6 +599,7 @@ func (c *Conn) housekeeping(f *Frame) (violation protocol.Violation) {
 			c.setting(http2.SettingID(binary.BigEndian.Uint16(p)), binary.BigEndian.Uint32(p[2:]))
 		}
 		c.Control.WriteSettingsAck()
+		c.urgent = true
 		c.goOn()
 		c.release()
 	default:

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -132,8 +133,7 @@ func (w *Way) dial(ctx context.Context, address string) (net.Conn, error) {
 	if w.Via != nil {
 		direct = w.proxy()
 	}
-	var d net.Dialer
-	c, err := d.DialContext(ctx, Network(direct), direct)
+	c, err := plain(ctx, direct)
 	if err != nil {
 		switch {
 		case w.Via != nil:
@@ -151,6 +151,23 @@ func (w *Way) dial(ctx context.Context, address string) (net.Conn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// plain opens a connection to an address itself. A Unix socket whose server has many connections to accept refuses
+// further ones at once, with EAGAIN, where TCP waits; so it is tried again until ctx is done.
+func plain(ctx context.Context, address string) (c net.Conn, err error) {
+	var d net.Dialer
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		c, err = d.DialContext(ctx, Network(address), address)
+		if !errors.Is(err, syscall.EAGAIN) {
+			return c, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
 }
 
 // proxy returns the host:port of the proxy.

@@ -136,11 +136,14 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	if v.Began != nil {
 		v.Began(begun)
 	}
-	if err = f.live.start(begun, d.dir); err != nil {
+	if err = f.live.start(begun, d.dir); err == nil {
+		f.page.start(begun)
+		err = v.CallReady(ctx)
+	}
+	if err != nil {
 		d.c.Stop(true, message.Message{})
 		return nil, "", errors.Join(Failure(ctx, err), d.release(), d.discard())
 	}
-	f.page.start(begun)
 	err = d.drive(ctx, hard, begun, parts, o.Hooks.Sinks, r)
 	run, err = d.finish(ctx, hard, out, workloadOf(r), err)
 	if run == nil {
@@ -500,7 +503,7 @@ func (d *leading) decided(x engine.Decided) {
 func (d *leading) healed() string { return filepath.Join(d.workers(), "healed.ndjson") }
 
 // doFaults calls begin, which begins to inject the plan's faults, in a new goroutine. It heals the faults when the load
-// is over on all workers. After that, the workers may read back what they wrote. wait waits for the goroutine. If
+// is over on all workers, and calls the hook Sent. After that, the workers may read back what they wrote. wait waits for the goroutine. If
 // following the load failed, or once ctx ends, it doesn't wait for the workers.
 func (d *leading) doFaults(ctx context.Context, r *runner.Runner, begin func()) (wait func(failed error)) {
 	done := make(chan struct{})
@@ -512,6 +515,7 @@ func (d *leading) doFaults(ctx context.Context, r *runner.Runner, begin func()) 
 		}
 		d.faults, d.warnings = r.EndFaults()
 		_ = os.Remove(d.healed()) // the file exists only if the watchdog healed faults
+		d.v.CallSent(ctx)
 		d.c.AllSent()
 	}()
 	return func(failed error) {
@@ -564,6 +568,12 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 		d.f.live.finish(run, load)
 		out.warnLostLines(run)
 		run.Command = d.command
+		for name, value := range d.l.Options.Recording.Extra { // the hooks may have added values
+			if run.Extra == nil {
+				run.Extra = map[string]string{}
+			}
+			run.Extra[name] = value
+		}
 		run.Interrupted, run.Aborted = ctx.Err() != nil || d.c.Interrupted(), d.c.Aborted()
 		if i := d.watch.Aborted(); i >= 0 && i < len(run.Thresholds) {
 			run.Thresholds[i].Aborted = true

@@ -25,7 +25,7 @@ type Hooks struct {
 	// more than once.
 	Control func(end, abort func())
 	// Ready is called when everything is ready for the first phase, which begins when it returns. Its error ends the run
-	// without a load.
+	// without a load. If workers send the load, the coordinator calls it when all of them are ready.
 	Ready func(context.Context) error
 
 	// During the load.
@@ -40,7 +40,7 @@ type Hooks struct {
 
 	// After the load.
 
-	Sent   func(context.Context)                   // when the load is over, before writes are read back
+	Sent   func(context.Context)                   // when the load is over (of all workers), before writes are read back
 	Ended  func()                                  // when writes have been read back
 	Result func(run *record.Run, dir string) error // by commands; prints the result
 	Exit   func(*record.Run) error                 // by commands: the error to exit with; nil means that of the report
@@ -54,12 +54,19 @@ func (h *Hooks) began(run *record.Run) {
 	}
 }
 
-// ready calls Ready.
-func (h *Hooks) ready(ctx context.Context) error {
+// CallReady calls Ready.
+func (h *Hooks) CallReady(ctx context.Context) error {
 	if h.Ready == nil {
 		return nil
 	}
 	return h.Ready(ctx)
+}
+
+// CallSent calls Sent.
+func (h *Hooks) CallSent(ctx context.Context) {
+	if h.Sent != nil {
+		h.Sent(ctx)
+	}
 }
 
 // ended calls Ended.

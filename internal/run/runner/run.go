@@ -246,9 +246,7 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	if err := r.drive(ctx, hard, next); err != nil {
 		return err
 	}
-	if r.o.Hooks.Sent != nil {
-		r.o.Hooks.Sent(ctx)
-	}
+	r.o.Hooks.CallSent(ctx)
 	if r.registers != nil {
 		r.checked = r.registers.check(ctx)
 	}
@@ -296,7 +294,7 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		r.aftermath.start(ctx)
 		defer r.aftermath.end()
 	}
-	if err := r.o.Hooks.ready(ctx); err != nil {
+	if err := r.o.Hooks.CallReady(ctx); err != nil {
 		return err
 	}
 	if r.registers = r.checkRegisters(ctx); r.registers != nil {

@@ -42,6 +42,9 @@ type Command struct {
 	last       bool     // no request or pause can follow
 }
 
+// Shell reports whether the command is \shell or \setshell.
+func (c *Command) Shell() bool { return c.meta == metaShell || c.meta == metaSetShell }
+
 // meta is the kind of a command.
 type meta uint8
 

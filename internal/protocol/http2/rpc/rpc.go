@@ -52,7 +52,7 @@ func (c *Conn) Headers(f *http2.Fields, last bool) (finished bool, violation pro
 	case c.Opened && !last:
 		return false, "headers in the midst of an answer"
 	case !c.Opened && f.Status != "200":
-		return false, protocol.Violation("HTTP status " + strconv.Quote(f.Status))
+		return c.otherStatus(f, last)
 	case !last:
 		c.Encoding = f.Encoding
 		return false, ""
@@ -74,6 +74,43 @@ func (c *Conn) Headers(f *http2.Fields, last bool) (finished bool, violation pro
 		return false, "an answer without a message"
 	}
 	return true, ""
+}
+
+// otherStatus takes the headers of an answer with an HTTP status other than 200, which isn't the service's but that of a
+// proxy before it. What follows isn't read.
+func (c *Conn) otherStatus(f *http2.Fields, last bool) (finished bool, violation protocol.Violation) {
+	status, err := strconv.ParseUint(f.Status, 10, 16)
+	if err != nil || status < 200 {
+		return false, protocol.Violation("HTTP status " + strconv.Quote(f.Status))
+	}
+	code, given := number(f.Code)
+	text := f.Text
+	if !given || code == 0 {
+		code, text = codeOf(status), "HTTP status "+f.Status+" instead of an answer of gRPC"
+	}
+	c.handler.Status(code, text)
+	if !last {
+		c.Abandon()
+	}
+	return true, ""
+}
+
+// codeOf returns the status that gRPC's clients make of an HTTP status (github.com/grpc/grpc,
+// doc/http-grpc-status-mapping.md).
+func codeOf(httpStatus uint64) codes.Code {
+	switch httpStatus {
+	case 400:
+		return codes.Internal
+	case 401:
+		return codes.Unauthenticated
+	case 403:
+		return codes.PermissionDenied
+	case 404:
+		return codes.Unimplemented
+	case 429, 502, 503, 504:
+		return codes.Unavailable
+	}
+	return codes.Unknown
 }
 
 func number(text string) (code codes.Code, ok bool) {
