@@ -162,7 +162,7 @@ func output(name string, stdout io.Writer, write func(io.Writer) error) error {
 // mixed returns the results of several files, one of each in turn.
 func mixed(in []io.ReadCloser) func(*Result) error {
 	var all []func(*Result) error
-	turn := 0
+	turn, count := 0, 0
 	return func(r *Result) error {
 		for len(in) > 0 {
 			turn %= len(in)
@@ -174,11 +174,16 @@ func mixed(in []io.ReadCloser) func(*Result) error {
 				all = append(all, read)
 			}
 			err := all[turn](r)
-			if err == nil {
+			switch {
+			case err == nil:
 				turn++
+				count++
 				return nil
-			}
-			if err != io.EOF {
+			case errors.Is(err, io.ErrUnexpectedEOF) && count > 0:
+				return fmt.Errorf("the results end in the middle, after %d: %w", count, err)
+			case err != io.EOF && count > 0:
+				return fmt.Errorf("the result after %d: %w", count, err)
+			case err != io.EOF:
 				return fmt.Errorf("encode: can't detect encoding of the results: %w", err)
 			}
 			in[turn].Close()

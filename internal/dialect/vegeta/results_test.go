@@ -113,3 +113,36 @@ func FuzzResults(f *testing.F) {
 		_, _ = ParseResult(data)
 	})
 }
+
+// What is said of a file that ends in the middle, and of one that isn't results.
+func TestTruncatedResults(t *testing.T) {
+	var b bytes.Buffer
+	write, end, err := encoder(&b, "gob")
+	for seq := range uint64(3) {
+		err = errors.Join(err, write(&Result{Seq: seq, URL: "http://a/"}))
+	}
+	if err = errors.Join(err, end()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, content string
+		read          int
+		want          string
+	}{
+		{"in the middle", b.String()[:b.Len()-3], 2, "the results end in the middle, after 2: unexpected EOF"},
+		{"no results", "GET http://a/\n", 0, "encode: can't detect encoding of the results: unexpected EOF"},
+		{"a bad line", `{"seq":1} {"seq":"x"}`, 1, "the result after 1: json: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next, n := mixed([]io.ReadCloser{io.NopCloser(strings.NewReader(c.content))}), 0
+			var r Result
+			var err error
+			for err = next(&r); err == nil; err = next(&r) {
+				n++
+			}
+			if n != c.read || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%d results, then %v", n, err)
+			}
+		})
+	}
+}
