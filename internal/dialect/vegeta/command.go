@@ -358,7 +358,7 @@ func (e *attacking) result(run *record.Run, dir string) error {
 		err = errors.Join(err, e.file.Close())
 	}
 	if !e.quiet {
-		httpload.Tell(e.outputs, run, dir)
+		command.Tell(e.outputs, run, dir)
 	}
 	return err
 }
