@@ -2,6 +2,7 @@ package vegeta
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -286,6 +287,7 @@ type attacking struct {
 	chunk bytes.Buffer
 	write func(*Result) error // adds a result to chunk
 	flush func() error
+	lost  error // the first fault of out; what follows isn't written, because results in gob build on those before them
 
 	mu    sync.Mutex
 	texts map[uint64]string // of failures without an answer, by the request's number
@@ -338,7 +340,11 @@ func (e *attacking) results() error {
 			return err
 		}
 	}
-	for _, s := range e.samples.Take() {
+	samples := e.samples.Take()
+	if e.lost != nil {
+		return nil
+	}
+	for _, s := range samples {
 		if err := e.write(e.resultOf(&s)); err != nil {
 			return err
 		}
@@ -346,14 +352,14 @@ func (e *attacking) results() error {
 	if err := e.flush(); err != nil || e.chunk.Len() == 0 {
 		return err
 	}
-	_, err := e.out.Write(e.chunk.Bytes())
+	_, e.lost = e.out.Write(e.chunk.Bytes())
 	e.chunk.Reset()
-	return err
+	return e.lost
 }
 
 // result writes the last results.
 func (e *attacking) result(run *record.Run, dir string) error {
-	err := e.results()
+	err := cmp.Or(e.results(), e.lost)
 	if e.file != nil {
 		err = errors.Join(err, e.file.Close())
 	}
