@@ -39,7 +39,7 @@ func (t *writer) configuration() cell.Table {
 		out.add(t.say("set-up"), cell.Text(t.setupLine(s)), "")
 	}
 	if len(run.Command) > 0 {
-		out.add(t.say("command"), cell.Text(units.Clean(strings.Join(run.Command, " "))), "")
+		out.add(t.say("command"), cell.Text(units.CommandLine(run.Command)), "")
 	}
 	if t.path != "" {
 		out.add(t.say("record"), cell.Text(units.Clean(t.path)), "")

@@ -60,7 +60,7 @@ func (p *printer) lines(t cell.Table) {
 // tables writes tables with an empty line before each. The legend of their signs follows the first table with
 // latencies, which uses all of them.
 func (p *printer) tables(all []cell.Table) {
-	legend := cell.Legend(p.o.Language, all...)
+	legend := p.o.Look().Legend(all...)
 	for i := range all {
 		p.line("")
 		p.lines(all[i])

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brunt/internal/base/sqltext"
+	"brunt/internal/dialect/command"
 	"brunt/internal/engine"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
@@ -304,8 +305,8 @@ func (e *execution) result(run *record.Run, dir string) error {
 		}
 	}
 	fmt.Fprintln(out, end)
-	if !e.own.quiet && dir != "" {
-		fmt.Fprintf(e.out.Err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
+	if !e.own.quiet {
+		command.Tell(e.out, run, dir)
 	}
 	if e.own.report {
 		return (&loadtest.Report{}).Print(out, run, dir)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/load/gen"
@@ -163,8 +164,8 @@ func (e *execution) result(run *record.Run, dir string) error {
 			return err
 		}
 	}
-	if !e.quiet && dir != "" {
-		fmt.Fprintf(e.out.Err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
+	if !e.quiet {
+		command.Tell(e.out, run, dir)
 	}
 	if e.report {
 		return (&loadtest.Report{}).Print(out, run, dir)

@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"brunt/internal/dialect/command"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/result/resulttest"
 	"brunt/test/testserver"
 )
@@ -24,16 +25,22 @@ func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 // benchmark runs a command line and returns what it prints.
 func benchmark(t *testing.T, addr, line string) (out string, err error) {
 	t.Helper()
+	out, errors, err := told(addr, line+" --quiet")
+	if errors != "" {
+		t.Logf("%s: %s", line, errors)
+	}
+	return out, err
+}
+
+// told runs a command line and returns what it prints on standard output and standard error.
+func told(addr, line string) (out, errors string, err error) {
 	var stdout, stderr bytes.Buffer
-	args, _ := rewrite(strings.Fields("--endpoints " + addr + " " + line + " --no-record --quiet --awake off"))
+	args, _ := rewrite(strings.Fields("--endpoints " + addr + " " + line + " --no-record --awake off"))
 	cmd := newBenchmark(&command.Env{Out: &stdout, Err: &stderr, Args: []string{"brunt"}})
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	err = cmd.Execute()
-	if stderr.Len() > 0 {
-		t.Logf("%s: %s", line, stderr.String())
-	}
-	return stdout.String(), err
+	return stdout.String(), stderr.String(), err
 }
 
 // What commands leave in a real etcd is what benchmark leaves there, and their reports can be read.
@@ -93,6 +100,11 @@ func TestCommandsOnEtcd(t *testing.T) {
 	out, err := benchmark(t, s.Addr, "put --total 4 --val-size 3000000 --tier library")
 	if err != nil || !strings.HasPrefix(out, "\nError distribution:\n  [4]\t") {
 		t.Errorf("%v: %s", err, out)
+	}
+	_, errors, err := told(s.Addr, "put --total 4 --threshold count>1000")
+	if exitcode.Of(err) != exitcode.Threshold ||
+		!strings.Contains(errors, "brunt: fail; no record was kept\nbrunt: threshold ") {
+		t.Errorf("why a rule doesn't hold isn't said: %v, %s", err, errors)
 	}
 }
 

@@ -205,7 +205,7 @@ func (e *execution) result(run *record.Run, dir string) error {
 	}
 	err = errors.Join(err, r.Write(w, e.o.Format))
 	if !e.quiet {
-		httpload.Tell(e.outputs, run, dir)
+		command.Tell(e.outputs, run, dir)
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func (l *Load) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	v.Result = func(run *record.Run, dir string) error {
 		err := errors.Join(loadtest.Drain(out.Out), result(run, dir))
 		if !l.quiet() {
-			Tell(out, run, dir)
+			command.Tell(out, run, dir)
 		}
 		return err
 	}

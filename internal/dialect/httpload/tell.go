@@ -2,27 +2,11 @@ package httpload
 
 import (
 	"errors"
-	"fmt"
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
-	"brunt/internal/run/loadtest"
 )
-
-// Tell prints brunt's verdict and where the record is on standard error.
-func Tell(out *loadtest.Outputs, run *record.Run, dir string) {
-	where := "no record was kept"
-	if dir != "" {
-		where = "record in " + dir
-	}
-	fmt.Fprintf(out.Err, "brunt: %s; %s\n", run.Verdict.Result, where)
-	if run.Verdict.Result != verdict.Pass {
-		for _, r := range run.Verdict.Reasons {
-			fmt.Fprintf(out.Err, "brunt: %s\n", r)
-		}
-	}
-}
 
 // Exit returns the error for the exit code of a load. replacing says that brunt takes the tool's place, whose code is
 // 0: only rules that were given change it.

@@ -339,7 +339,7 @@ func (e *execution) result(run *record.Run, dir string) error {
 		err = errors.Join(err, e.results.close())
 	}
 	if !e.quiet {
-		httpload.Tell(e.outputs, run, dir)
+		command.Tell(e.outputs, run, dir)
 	}
 	return err
 }

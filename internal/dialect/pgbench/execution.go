@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
@@ -288,23 +289,9 @@ func (e *execution) result(run *record.Run, dir string) error {
 		}
 	}
 	if !e.replacing {
-		e.verdict(run, dir)
+		command.Tell(e.outputs, run, dir)
 	}
 	return errors.Join(errs...)
-}
-
-// verdict says what brunt thinks of the run, and where its record is.
-func (e *execution) verdict(run *record.Run, dir string) {
-	where := "no record was kept"
-	if dir != "" {
-		where = "record in " + dir
-	}
-	fmt.Fprintf(e.outputs.Err, "brunt: %s; %s\n", run.Verdict.Result, where)
-	if run.Verdict.Result != verdict.Pass {
-		for _, r := range run.Verdict.Reasons {
-			fmt.Fprintf(e.outputs.Err, "brunt: %s\n", r)
-		}
-	}
 }
 
 // exit returns pgbench's exit code. brunt's verdict counts if brunt was called by its own name, or if there are

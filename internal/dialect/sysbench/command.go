@@ -290,14 +290,7 @@ func (x *execution) finish(out *loadtest.Outputs) func(run *record.Run, dir stri
 		if x.replacing {
 			return err
 		}
-		where := "no record was kept"
-		if dir != "" {
-			where = "record in " + dir
-		}
-		fmt.Fprintf(out.Err, "brunt: %s; %s\n", run.Verdict.Result, where)
-		for _, r := range run.Verdict.Reasons {
-			fmt.Fprintf(out.Err, "brunt: %s\n", r)
-		}
+		command.Tell(out, run, dir)
 		return err
 	}
 }

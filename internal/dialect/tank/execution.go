@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/httpload"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
@@ -397,7 +398,7 @@ func (e *execution) result(run *record.Run, dir string) error {
 	_, werr := io.WriteString(e.outputs.Out, e.screen())
 	err = errors.Join(err, werr, e.artifacts())
 	if !e.quiet {
-		httpload.Tell(e.outputs, run, dir)
+		command.Tell(e.outputs, run, dir)
 	}
 	return err
 }

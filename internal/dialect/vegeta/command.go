@@ -2,6 +2,7 @@ package vegeta
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -162,7 +163,7 @@ func output(name string, stdout io.Writer, write func(io.Writer) error) error {
 // mixed returns the results of several files, one of each in turn.
 func mixed(in []io.ReadCloser) func(*Result) error {
 	var all []func(*Result) error
-	turn := 0
+	turn, count := 0, 0
 	return func(r *Result) error {
 		for len(in) > 0 {
 			turn %= len(in)
@@ -174,11 +175,16 @@ func mixed(in []io.ReadCloser) func(*Result) error {
 				all = append(all, read)
 			}
 			err := all[turn](r)
-			if err == nil {
+			switch {
+			case err == nil:
 				turn++
+				count++
 				return nil
-			}
-			if err != io.EOF {
+			case errors.Is(err, io.ErrUnexpectedEOF) && count > 0:
+				return fmt.Errorf("the results end in the middle, after %d: %w", count, err)
+			case err != io.EOF && count > 0:
+				return fmt.Errorf("the result after %d: %w", count, err)
+			case err != io.EOF:
 				return fmt.Errorf("encode: can't detect encoding of the results: %w", err)
 			}
 			in[turn].Close()
@@ -286,6 +292,7 @@ type attacking struct {
 	chunk bytes.Buffer
 	write func(*Result) error // adds a result to chunk
 	flush func() error
+	lost  error // the first fault of out; what follows isn't written, because results in gob build on those before them
 
 	mu    sync.Mutex
 	texts map[uint64]string // of failures without an answer, by the request's number
@@ -336,7 +343,11 @@ func (e *attacking) Interval(*measure.Interval) error { return e.results() }
 
 // results writes the results that haven't been written, at once.
 func (e *attacking) results() error {
-	for _, s := range e.samples.Take() {
+	samples := e.samples.Take()
+	if e.lost != nil {
+		return nil
+	}
+	for _, s := range samples {
 		if err := e.write(e.resultOf(&s)); err != nil {
 			return err
 		}
@@ -344,19 +355,19 @@ func (e *attacking) results() error {
 	if err := e.flush(); err != nil || e.chunk.Len() == 0 {
 		return err
 	}
-	_, err := e.out.Write(e.chunk.Bytes())
+	_, e.lost = e.out.Write(e.chunk.Bytes())
 	e.chunk.Reset()
-	return err
+	return e.lost
 }
 
 // result writes the last results.
 func (e *attacking) result(run *record.Run, dir string) error {
-	err := e.results()
+	err := cmp.Or(e.results(), e.lost)
 	if e.file != nil {
 		err = errors.Join(err, e.file.Close())
 	}
 	if !e.quiet {
-		httpload.Tell(e.outputs, run, dir)
+		command.Tell(e.outputs, run, dir)
 	}
 	return err
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brunt/internal/plan/workload"
+	"brunt/internal/record"
 )
 
 // Results survive each encoding.
@@ -112,4 +115,84 @@ func FuzzResults(f *testing.F) {
 		}
 		_, _ = ParseResult(data)
 	})
+}
+
+// What is said of a file that ends in the middle, and of one that isn't results.
+func TestTruncatedResults(t *testing.T) {
+	var b bytes.Buffer
+	write, end, err := encoder(&b, "gob")
+	for seq := range uint64(3) {
+		err = errors.Join(err, write(&Result{Seq: seq, URL: "http://a/"}))
+	}
+	if err = errors.Join(err, end()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, content string
+		read          int
+		want          string
+	}{
+		{"in the middle", b.String()[:b.Len()-3], 2, "the results end in the middle, after 2: unexpected EOF"},
+		{"no results", "GET http://a/\n", 0, "encode: can't detect encoding of the results: unexpected EOF"},
+		{"a bad line", `{"seq":1} {"seq":"x"}`, 1, "the result after 1: json: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next, n := mixed([]io.ReadCloser{io.NopCloser(strings.NewReader(c.content))}), 0
+			var r Result
+			var err error
+			for err = next(&r); err == nil; err = next(&r) {
+				n++
+			}
+			if n != c.read || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%d results, then %v", n, err)
+			}
+		})
+	}
+}
+
+// full is a disk that is full for a while.
+type full struct {
+	bytes.Buffer
+	writes int
+}
+
+func (f *full) Write(b []byte) (int, error) {
+	if f.writes++; f.writes == 2 {
+		n, _ := f.Buffer.Write(b[:len(b)/2])
+		return n, io.ErrShortWrite
+	}
+	return f.Buffer.Write(b)
+}
+
+// Results that a full disk didn't take fail the attack, and the file ends there: what was written before can be read.
+func TestLostResults(t *testing.T) {
+	o, err := parseAttack(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.requests, err = Read("t", strings.NewReader("GET http://a/"), files); err != nil {
+		t.Fatal(err)
+	}
+	out := &full{}
+	e := &attacking{o: o, quiet: true, texts: map[uint64]string{}, out: out}
+	if e.write, e.flush, err = encoder(&e.chunk, "gob"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(3) {
+		e.samples.Timed(workload.Timing{EndNs: 1, Index: i})
+		if err := e.Interval(nil); (err != nil) != (i == 1) {
+			t.Errorf("interval %d: %v", i, err)
+		}
+	}
+	if err := e.result(&record.Run{}, ""); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("the attack ends with %v", err)
+	}
+	next, n := mixed([]io.ReadCloser{io.NopCloser(&out.Buffer)}), 0
+	var r Result
+	for err = next(&r); err == nil; err = next(&r) {
+		n++
+	}
+	if n != 1 || !errors.Is(err, io.ErrUnexpectedEOF) || out.writes != 2 {
+		t.Errorf("%d results after %d writes, then %v", n, out.writes, err)
+	}
 }

@@ -67,6 +67,24 @@ WARNINGS
 	}
 }
 
+// Signs of columns for which there is no room are not explained.
+func TestLegendOfWhatIsShown(t *testing.T) {
+	odd := Time(5e6)
+	odd.Bounds = &Bounds{Low: 4e6, High: 6e6, Confidence: 0.95, Correlated: true}
+	table := Table{Columns: []Column{{Head: "operation", Left: true}, {Head: "mean", Priority: 1}, {Head: "p50"}}}
+	table.Add(Text("all"), odd, Time(3e6).Between(2.9e6, 3.05e6, 0.95))
+	const sign = "its values depend on those before"
+	for columns, explained := range map[int]bool{80: true, 36: false} {
+		var b bytes.Buffer
+		if err := WriteText(&b, Look{Columns: columns}, table); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "mean") != explained || strings.Contains(b.String(), sign) != explained {
+			t.Errorf("%d columns:\n%s", columns, b.String())
+		}
+	}
+}
+
 func TestMarkdownOfTables(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteMarkdown(&b, units.English, sample()...); err != nil {

@@ -38,10 +38,7 @@ func (t *Table) grid(k Look) []string {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	g := &layout{table: t, look: k, main: make([]int, len(t.Columns)), side: make([]int, len(t.Columns)),
-		shown: make([]bool, len(t.Columns))}
-	g.draw()
-	g.fit(k.columns() - 2)
+	g := t.layout(k)
 	var out []string
 	if g.headed() {
 		head := make([]drawn, len(t.Columns))
@@ -52,6 +49,34 @@ func (t *Table) grid(k Look) []string {
 	}
 	for _, row := range g.rows {
 		out = append(out, g.lines(row)...)
+	}
+	return out
+}
+
+// layout lays the grid out in the width given by k.
+func (t *Table) layout(k Look) *layout {
+	g := &layout{table: t, look: k, main: make([]int, len(t.Columns)), side: make([]int, len(t.Columns)),
+		shown: make([]bool, len(t.Columns))}
+	g.draw()
+	g.fit(k.columns() - 2)
+	return g
+}
+
+// fitting returns t without the cells for which there is no room in the width given by k.
+func (t *Table) fitting(k Look) Table {
+	if t.Kind != Grid {
+		return *t
+	}
+	g, out := t.layout(k), *t
+	out.Rows = nil
+	for _, row := range t.Rows {
+		var kept []Cell
+		for i := range row {
+			if i >= len(g.shown) || g.shown[i] {
+				kept = append(kept, row[i])
+			}
+		}
+		out.Rows = append(out.Rows, kept)
 	}
 	return out
 }

@@ -40,10 +40,19 @@ func WriteText(w io.Writer, k Look, tables ...Table) error {
 			_, _ = out.WriteString(l + "\n")
 		}
 	}
-	for _, l := range Legend(k.Language, tables...) {
+	for _, l := range k.Legend(tables...) {
 		_, _ = out.WriteString(k.Paint("  "+l, Dim) + "\n")
 	}
 	return out.Flush()
+}
+
+// Legend explains the signs that the tables use on a terminal, whose width may omit some columns.
+func (k Look) Legend(tables ...Table) []string {
+	var all []Table
+	for i := range tables {
+		all = append(all, tables[i].fitting(k))
+	}
+	return Legend(k.Language, all...)
 }
 
 // Lines returns the table for a terminal: its title, rows and foot. Lines have no trailing spaces.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"brunt/internal/base/secret"
 )
 
 // Latency formats a time in nanoseconds with three significant digits in a suitable unit: 999 ns, 1.23 µs, 45.6 ms,
@@ -256,6 +258,24 @@ func Clean(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\ufffd"))
+}
+
+// CommandLine returns the words of a command line as they are typed into a shell. What stands for a secret stays bare.
+func CommandLine(words []string) string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = Clean(word)
+		bare := strings.ReplaceAll(out[i], secret.Hidden, "")
+		if word == "" || strings.ContainsFunc(bare, special) {
+			out[i] = "'" + strings.ReplaceAll(out[i], "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// special reports whether a shell may take a character for something else than itself.
+func special(r rune) bool {
+	return r <= ' ' || strings.ContainsRune("!\"#$&'()*;<>?[\\]^`{|}~", r)
 }
 
 // Language is the language of figures and texts. The zero value is English.

@@ -102,3 +102,18 @@ func TestClean(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestCommandLine(t *testing.T) {
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"brunt", "run", "a-b_c.yml", "--rate=1,000/s", "u@h:5432", "50%"}, "brunt run a-b_c.yml --rate=1,000/s u@h:5432 50%"},
+		{[]string{"ops(insert=1)", "p(99) < 1ms", "", "it's"}, `'ops(insert=1)' 'p(99) < 1ms' '' 'it'\''s'`},
+		{[]string{"-p", "***", "postgres://u:***@h/d", "a\nb"}, "-p *** postgres://u:***@h/d 'a b'"},
+	} {
+		if got := CommandLine(c.words); got != c.want {
+			t.Errorf("%q: %s, want %s", c.words, got, c.want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/base/secret"
 	"brunt/internal/plan/planfile"
+	"brunt/internal/render/units"
 )
 
 // writePlan prints the plan of the load instead of sending it. A comment says where the plan comes from and what of the
@@ -18,7 +19,7 @@ func (l *Test) writePlan(w io.Writer) error {
 		return err
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# The load of: %s\n", secret.Text(oneLine(strings.Join(l.Process.Command, " "))))
+	fmt.Fprintf(&out, "# The load of: %s\n", secret.Text(units.CommandLine(l.Process.Command)))
 	beyond := append(l.Process.Beyond, l.Beyond...)
 	if bytes.Contains(text, []byte(secret.Hidden)) {
 		beyond = append(beyond, "values shown as "+secret.Hidden+": secrets are not written; brunt run says how to give them")

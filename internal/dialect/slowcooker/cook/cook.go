@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brunt/internal/base/secret"
+	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/slowcooker"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
@@ -129,16 +130,7 @@ func (c *Execution) summarize(run *record.Run, dir string) error {
 		errs = append(errs, c.writeCSV())
 	}
 	if !c.Options.Quiet && c.Options.Summary != "report" {
-		where := "no record was kept"
-		if dir != "" {
-			where = "record in " + dir
-		}
-		fmt.Fprintf(c.outputs.Err, "brunt: %s; %s\n", run.Verdict.Result, where)
-		if run.Verdict.Result != verdict.Pass {
-			for _, r := range run.Verdict.Reasons {
-				fmt.Fprintf(c.outputs.Err, "brunt: %s\n", r)
-			}
-		}
+		command.Tell(c.outputs, run, dir)
 	}
 	return errors.Join(errs...)
 }
