@@ -185,21 +185,22 @@ func (r *result) latencyMs() int64 { return r.latency.Milliseconds() }
 
 // Program is a compiled test plan.
 type Program struct {
-	file       string
-	groups     []*group
-	samplers   []*sampler
-	operations []operation
-	variables  [][2]text // user defined variables, in order
-	lists      []int     // where the variables of an element begin
-	protocol   string
-	roams      bool          // requests say where they go
-	proxy      *overallProxy // of requests that name none; nil: none
-	origin     string        // if not: scheme://host:port
-	files      *files
-	seed       uint64
-	now        func() time.Time
-	functional bool
-	serialize  bool
+	file        string
+	groups      []*group
+	samplers    []*sampler
+	operations  []operation
+	variables   [][2]text // user defined variables, in order
+	lists       []int     // where the variables of an element begin
+	protocol    string
+	roams       bool          // requests say where they go
+	connectTime time.Duration // of all requests, unless the program roams; 0: the usual
+	proxy       *overallProxy // of requests that name none; nil: none
+	origin      string        // if not: scheme://host:port
+	files       *files
+	seed        uint64
+	now         func() time.Time
+	functional  bool
+	serialize   bool
 
 	mu          sync.Mutex
 	props       map[string]string
@@ -208,6 +209,7 @@ type Program struct {
 	texts       map[string]*text
 	throughputs map[*node]*[2]int
 	locks       map[string]*thread
+	sources     map[string]*sourced // local addresses
 	waves       []wave
 	stopping    bool
 	complained  map[string]bool
@@ -273,6 +275,7 @@ type thread struct {
 	waiting int // timers that have been asked
 	ended   bool
 	began   bool
+	dropped bool // what follows the sample has failed, so that it isn't reported
 	exchange
 	sql jdbcSession
 }

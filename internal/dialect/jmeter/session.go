@@ -355,7 +355,10 @@ func (t *thread) finish(r *result) {
 	s := t.leaf.s
 	t.previous = r
 	for _, a := range s.after {
-		a.process(t, r)
+		if a.process(t, r); t.dropped {
+			t.dropped = false
+			return
+		}
 	}
 	for _, a := range s.asserts {
 		v := a.check(t, r)
@@ -444,8 +447,14 @@ func (t *thread) Choose(uint64) int {
 // Again implements script.Session. Failed requests aren't repeated.
 func (t *thread) Again() script.Step { return script.Step{} }
 
-// Resume implements script.Session.
-func (t *thread) Resume() script.Step { return script.Step{} }
+// Resume implements script.Session: the resources of a page are there.
+func (t *thread) Resume() script.Step {
+	if t.page == nil {
+		return script.Step{}
+	}
+	t.page.finish()
+	return t.complete(nil)
+}
 
 // Begin implements script.Session.
 func (t *thread) Begin(int, uint64) script.Step {

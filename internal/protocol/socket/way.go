@@ -21,6 +21,8 @@ type Way struct {
 	Resolve map[string]string
 	// Via is the HTTP proxy through which connections go, by CONNECT (RFC 9110, 9.3.6); nil: none.
 	Via *url.URL
+	// Source is the local address of the connections; nil: the system's choice.
+	Source net.IP
 	// Announce is the version of the PROXY protocol whose header begins each connection, 1 or 2; 0: none. See
 	// haproxy.org, "The PROXY protocol, versions 1 & 2".
 	Announce int
@@ -133,6 +135,9 @@ func (w *Way) dial(ctx context.Context, address string) (net.Conn, error) {
 		direct = w.proxy()
 	}
 	var d net.Dialer
+	if w.Source != nil && Network(direct) == "tcp" {
+		d.LocalAddr = &net.TCPAddr{IP: w.Source}
+	}
 	c, err := d.DialContext(ctx, Network(direct), direct)
 	if err != nil {
 		switch {
