@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -228,7 +229,8 @@ type execution struct {
 	scaledBy         scale
 
 	outputs *loadtest.Outputs
-	program *Program // nil with workers
+	program *Program                // nil with workers
+	sent    atomic.Pointer[Program] // program, when its load begins
 	results *jtl
 	summary *summary
 	every   time.Duration
@@ -240,7 +242,7 @@ var _ measure.Sink = (*execution)(nil)
 
 func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	e.outputs = out
-	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Ready: e.ready, Result: e.result, Exit: e.exit,
+	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Stop: e.stop, Ready: e.ready, Result: e.result, Exit: e.exit,
 		Close: e.close}
 	if !e.quiet {
 		v.Notice = loadtest.Notices(out)
@@ -284,6 +286,12 @@ func (e *execution) attach(w *workload.Workload) {
 	}
 }
 
+// stop ends the test as JMeter's shutdown does: samples under way end, and tear down groups run if the plan says so.
+func (e *execution) stop(over func()) (later bool) {
+	p := e.sent.Load()
+	return p != nil && p.shutDown(over)
+}
+
 // line prints a line of a script.
 func (e *execution) line(text string) {
 	e.logMu.Lock()
@@ -306,6 +314,7 @@ func (e *execution) ready(context.Context) error {
 	if e.summary == nil {
 		return nil
 	}
+	e.sent.Store(e.program)
 	e.summary.all.from, e.summary.last.from, e.summary.next = now, now, now.Truncate(e.every).Add(e.every)
 	_, err := fmt.Fprintf(e.outputs.Out, "Creating summariser <%s>\nCreated the tree successfully using %s\n"+
 		"Starting standalone test @ %s\n", e.summary.name, e.o.Plan, stamp(now))

@@ -112,6 +112,7 @@ func (c *compiler) noPlan(root *Element) *Fault {
 func (c *compiler) whole() {
 	p := c.program
 	p.functional, p.serialize = c.plan.flag("TestPlan.functional_mode"), c.plan.flag("TestPlan.serialize_threadgroups")
+	p.tearsDown = c.plan.flag("TestPlan.tearDown_on_shutdown")
 	if c.plan.text("TestPlan.user_define_classpath") != "" {
 		c.note("the class path of the test plan: brunt runs no Java")
 	}

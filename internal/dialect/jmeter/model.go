@@ -201,6 +201,7 @@ type Program struct {
 	now         func() time.Time
 	functional  bool
 	serialize   bool
+	tearsDown   bool // tear down groups run even if the test was told to stop
 
 	mu          sync.Mutex
 	props       map[string]string
@@ -212,6 +213,8 @@ type Program struct {
 	sources     map[string]*sourced // local addresses
 	waves       []wave
 	stopping    bool
+	ends        groupKind // the kind of the groups that ran when the test was told to stop
+	over        func()    // is called when the last thread is over
 	complained  map[string]bool
 	sinks       []Sink
 	logLines    func(string)
@@ -266,6 +269,7 @@ type thread struct {
 	loops    int
 	spins    int
 	startAt  time.Time
+	pauseEnd time.Time // of a long pause
 	endAt    time.Time // of the scheduler
 	own      map[any]any
 
