@@ -76,7 +76,9 @@ JMeter's options:
   -n, --nongui                    run without a window (needed)
   -t, --testfile FILE             the test plan
   -l, --logfile FILE              write the results (JTL) to a file
-  -f, --forceDeleteResultFile     replace the file of results instead of adding to it
+  -f, --forceDeleteResultFile     replace the file of results instead of adding to it, and the report
+  -e, --reportatendofloadtests    make a report: brunt's page about the record, DIR/index.html
+  -o, --reportoutputfolder DIR    the folder of the report (report-output)
   -J, --jmeterproperty NAME=VALUE set a property (repeatable)
   -G, --globalproperty NAME=VALUE the same, or a file of properties
   -D, --systemproperty NAME=VALUE the same
@@ -155,6 +157,9 @@ func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, err
 	text, err := command.ReadFile(e.o.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("the test plan: %w", err)
+	}
+	if err := e.o.checkPage(own.Record.None); err != nil {
+		return nil, err
 	}
 	dir := filepath.Dir(e.o.Plan)
 	in := &input{file: e.o.Plan, text: text, props: maps.Clone(e.o.Props), seed: own.Seed, files: newFiles(dir)}
@@ -350,7 +355,7 @@ func (e *execution) result(run *record.Run, dir string) error {
 	if !e.quiet {
 		httpload.Tell(e.outputs, run, dir)
 	}
-	return err
+	return errors.Join(err, e.writePage(dir))
 }
 
 // close ends the files.

@@ -100,7 +100,8 @@ func TestJMeterTearsDown(t *testing.T) {
 				s.group("ThreadGroup", "main", 2, -1, ""), s.group("ThreadGroup", "waiting", 1, -1, long),
 				s.group("PostThreadGroup", "after", 1, 3, ""))
 			bundle := filepath.Join(t.TempDir(), "bundle")
-			cmd, output := shell.Start(t, nil, "brunt", "jmeter", "-n", "-t", plan, "--bundle", bundle)
+			folder := filepath.Join(t.TempDir(), "report")
+			cmd, output := shell.Start(t, nil, "brunt", "jmeter", "-n", "-t", plan, "--bundle", bundle, "-e", "-o", folder)
 			process <- cmd.Process.Pid
 			_ = cmd.Wait() // the code says it
 			if code, said := cmd.ProcessState.ExitCode(), shell.Said(t, output); code != 105 ||
@@ -109,6 +110,10 @@ func TestJMeterTearsDown(t *testing.T) {
 			}
 			if s.seen("/before") != 2 || s.seen("/main") < 5 || s.seen("/waiting") != 0 || s.seen("/after") != c.after {
 				t.Errorf("requests %v", s.counts)
+			}
+			page, err := os.ReadFile(filepath.Join(folder, "index.html"))
+			if !c.again && (err != nil || !strings.Contains(string(page), ">main<")) {
+				t.Errorf("the report of -e has no line of the sampler: %v", err)
 			}
 			b, err := record.Open(record.OS{}, bundle)
 			if err != nil {
