@@ -164,8 +164,10 @@ type Web struct {
 	// Origin is the "scheme://host:port" (RFC 6454) of a request that goes to another address than the session's
 	// own; "" means the session's own address. Only the library tier sends such requests, over additional
 	// connections of the session. The origin of a Raw request may be "$1": the value of the first parameter. A session
-	// with such requests has no address of its own; it connects to each origin when a request needs it. The value may
-	// be "scheme://host:port via http://user:password@proxy:port", for a tunnel through a proxy by CONNECT.
+	// with such requests has no address of its own; it connects to each origin when a request needs it, and takes
+	// several requests at a time (Parallel). Words may follow in the value, each after a space: "at ADDRESS,ADDRESS" (IP
+	// addresses that are tried instead of the host's), "from ADDRESS" (the local IP address), "within 300ms" (to
+	// connect), and, as the last, "via http://user:password@proxy:port" (a tunnel through a proxy by CONNECT).
 	Origin string
 	// Hash is the expected FNV-1a 64 hash of the reply's body. The driver verifies it on every HashEvery-th reply.
 	Hash      uint64
@@ -271,6 +273,19 @@ type Parts struct {
 	WaitNs    int64 // from then to the first byte of the answer
 	ReadNs    int64 // from then to the end of the answer
 	BodyBytes int64 // of the answer's body, as sent
+}
+
+// Patient is implemented by connections that can limit how long the server may be silent.
+type Patient interface {
+	// LimitSilence says how long the server may send nothing while an answer is awaited, for the requests that follow; 0:
+	// as long as the context lets it. The request then fails like one that has no answer in time.
+	LimitSilence(d time.Duration)
+}
+
+// Parallel is implemented by connections that may consist of several.
+type Parallel interface {
+	// Parallel reports whether Do may be called concurrently.
+	Parallel() bool
 }
 
 // Report is what PostgreSQL's server says of a failure, or a notice of it, in the words of its protocol. Texts may have

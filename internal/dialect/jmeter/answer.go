@@ -2,16 +2,19 @@ package jmeter
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/andybalholm/brotli"
@@ -20,26 +23,23 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/socket"
 )
 
 func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // exchange is the sample of HTTP that is under way.
 type exchange struct {
-	out       *outgoing
-	total     *result // the sample
-	part      *result // of the request in flight
-	hops      int     // redirects so far
-	resources []*url.URL
-	inPage    bool // the request in flight is for a resource of the page
-	args      [2]gen.Value
+	out   *outgoing
+	total *result // the sample
+	part  *result // of the request in flight
+	hops  int     // redirects so far
+	page  *embedded
+	args  [2]gen.Value
 }
 
-// The limits of a sample.
-const (
-	mostHops      = 20
-	mostResources = 200
-)
+// mostHops is how many redirects a request follows: JMeter's httpsampler.max_redirects.
+const mostHops = 20
 
 // prepareHTTP makes the request of the sampler. It returns false if there is none to send: the cache has the answer.
 func (t *thread) prepareHTTP() bool {
@@ -94,25 +94,49 @@ func (t *thread) ends(r *result) script.Step {
 
 // send sends the request that is prepared.
 func (t *thread) send() script.Step {
-	o := t.out
-	t.part.url = o.url.String()
-	t.part.requestHead, t.part.requestBody = o.head, o.body
-	t.part.sent = int64(len(o.head) + len(o.body))
-	i := 0
-	if t.program.roams {
-		set(&t.args[0], o.origin)
-		i = 1
-	} else if o.origin != t.program.origin {
-		t.part.code = "Non HTTP response code: java.net.UnknownHostException"
-		t.part.message = "Non HTTP response message: the request goes to " + o.origin +
-			", and the load's sessions are for " +
-			t.program.origin + ": give -Jbrunt.hosts=any"
+	o, h := t.out, t.leaf.s.http
+	t.part.asks(o)
+	if !t.program.roams && o.origin != t.program.origin {
+		o.refused = &sourced{kind: "java.net.UnknownHostException", text: "the request goes to " + o.origin +
+			", and the load's sessions are for " + t.program.origin + ": give -Jbrunt.hosts=any"}
+	}
+	if o.refused != nil {
+		t.part.refused(o.refused)
 		return t.answered(nil)
 	}
-	v := &t.args[i]
+	return script.Step{Move: script.Send, Args: o.arguments(t.program.roams, &t.args), Silence: h.silence(t),
+		Last: !h.follow && !h.embedded}
+}
+
+// asks notes the request of which a result is.
+func (r *result) asks(o *outgoing) {
+	r.url = o.url.String()
+	r.requestHead, r.requestBody = o.head, o.body
+	r.sent = int64(len(o.head) + len(o.body))
+}
+
+// refused says that a request couldn't be sent.
+func (r *result) refused(why *sourced) {
+	r.code, r.message = notHTTP(why.kind, why.text)
+	r.success, r.kind = false, "text"
+}
+
+// notHTTP returns the code and the message of a request without an answer, in the words of JMeter.
+func notHTTP(exception, text string) (code, message string) {
+	return "Non HTTP response code: " + exception, "Non HTTP response message: " + text
+}
+
+// arguments returns the values for the parameters of the program's only request.
+func (o *outgoing) arguments(roams bool, args *[2]gen.Value) []gen.Value {
+	i := 0
+	if roams {
+		set(&args[0], o.origin)
+		i = 1
+	}
+	v := &args[i]
 	v.Kind = gen.String
 	v.B = append(append(v.B[:0], o.head...), o.body...)
-	return script.Step{Move: script.Send, Args: t.args[:i+1], Last: !t.leaf.s.http.follow && !t.leaf.s.http.embedded}
+	return args[:i+1]
 }
 
 func set(v *gen.Value, s string) {
@@ -120,15 +144,14 @@ func set(v *gen.Value, s string) {
 	v.B = append(v.B[:0], s...)
 }
 
-// answeredHTTP continues with an answer.
-func (t *thread) answeredHTTP(reply *protocol.Reply) script.Step {
-	r := t.part
+// hear takes an answer. again says that the request is to be sent once more, with the user of the proxy.
+func (t *thread) hear(r *result, o *outgoing, reply *protocol.Reply) (head headerLines, again bool) {
 	r.bytes = reply.BytesIn
 	r.connect = time.Duration(reply.Parts.ConnectNs)
 	r.latency = r.connect + time.Duration(reply.Parts.WaitNs)
 	if reply.Status == 0 {
-		lostRequest(r, &reply.Failure)
-		return t.answered(&reply.Failure)
+		lostRequest(r, o, &reply.Failure)
+		return "", false
 	}
 	r.code, r.message = strconv.Itoa(reply.Status), http.StatusText(reply.Status)
 	r.success = reply.Status >= 200 && reply.Status <= 399
@@ -136,40 +159,64 @@ func (t *thread) answeredHTTP(reply *protocol.Reply) script.Step {
 		r.head = "HTTP/1.1 " + r.code + " " + r.message + "\n" + string(bytes.TrimRight(reply.Captured[0].B, "\r\n")) + "\n"
 		r.body = append([]byte(nil), reply.Captured[1].B...)
 	}
-	head := headerLines(r.head)
-	if step, again := t.identify(reply.Status, head); again {
-		return step
+	head = headerLines(r.head)
+	if o.identify(reply.Status, head) {
+		return head, true
 	}
 	r.contentType, r.encoding = head.get("Content-Type"), head.get("Content-Encoding")
 	r.kind = dataType(r.contentType)
-	t.leaf.s.http.remember(t, t.out, head, reply.Status)
-	if limit := ms(t, &t.leaf.s.http.responseTimeout); limit > 0 &&
-		t.program.now().Sub(t.total.start) > duration(limit) && r.success {
-		r.success, r.code = false, "Non HTTP response code: java.net.SocketTimeoutException"
-		r.message = "Non HTTP response message: Read timed out"
+	t.leaf.s.http.remember(t, o, head, reply.Status)
+	return head, false
+}
+
+// answeredHTTP continues with an answer.
+func (t *thread) answeredHTTP(reply *protocol.Reply) script.Step {
+	head, again := t.hear(t.part, t.out, reply)
+	switch {
+	case again:
+		return t.send()
+	case reply.Status == 0:
+		return t.answered(&reply.Failure)
+	case reply.Fatal:
+		return t.follow(head, &protocol.Failure{Fatal: true})
 	}
-	var lost *protocol.Failure
-	if reply.Fatal {
-		lost = &protocol.Failure{Fatal: true}
-	}
-	return t.follow(head, lost)
+	return t.follow(head, nil)
 }
 
 // lostRequest says what happened to a request without an answer, in the words of JMeter's client.
-func lostRequest(r *result, f *protocol.Failure) {
+func lostRequest(r *result, o *outgoing, f *protocol.Failure) {
 	kind, text := "org.apache.http.NoHttpResponseException", f.Text
 	switch {
 	case protocol.Overdue(f.Class, f.Text):
 		kind, text = "java.net.SocketTimeoutException", "Read timed out"
 	case f.Class == protocol.Connect:
-		kind = "org.apache.http.conn.HttpHostConnectException"
+		kind, text = unconnected(o.url, f)
 	case f.Class == protocol.UnknownOutcome:
 		kind = "java.net.SocketException"
 	case f.Class == protocol.Protocol:
 		kind = "org.apache.http.client.ClientProtocolException"
 	}
-	r.code, r.message = "Non HTTP response code: "+kind, "Non HTTP response message: "+text
+	r.code, r.message = notHTTP(kind, text)
 	r.success, r.kind, r.lost = false, "text", f.Class
+}
+
+// unconnected returns the exception of JMeter's client for a connection that couldn't be opened, and its text: JMeter's
+// if the host is an address, otherwise brunt's, because JMeter names all addresses of the host.
+func unconnected(u *url.URL, f *protocol.Failure) (kind, text string) {
+	kind, text = "org.apache.http.conn.HttpHostConnectException", ""
+	switch {
+	case strings.Contains(f.Text, socket.NoAnswer):
+		kind, text = "org.apache.http.conn.ConnectTimeoutException", "Connect timed out"
+	case f.Code == protocol.RefusedCode:
+		text = "Connection refused"
+	case strings.Contains(f.Text, syscall.EADDRNOTAVAIL.Error()):
+		return "java.net.BindException", "Cannot assign requested address"
+	}
+	if text == "" || net.ParseIP(u.Hostname()) == nil {
+		return kind, f.Text
+	}
+	port := cmp.Or(u.Port(), usualPort(u))
+	return kind, fmt.Sprintf("Connect to %s:%s [/%s] failed: %s", u.Hostname(), port, u.Hostname(), text)
 }
 
 // headerLines are the status line and the header lines of an answer.
@@ -221,32 +268,52 @@ func dataType(contentType string) string {
 	return "text"
 }
 
-// follow sends what follows an answer: a redirect, or a resource of the page. Otherwise the sample is over.
+// next returns the request to which an answer redirects; nil if it doesn't, or more redirects aren't followed: then the
+// result says so.
+func (h *httpRequest) next(t *thread, o *outgoing, r *result, head headerLines, hops int) *outgoing {
+	if !h.follow && !h.auto || !redirects(r.code, o.method) || head.get("Location") == "" {
+		return nil
+	}
+	to, err := o.url.Parse(strings.ReplaceAll(head.get("Location"), " ", "%20"))
+	if err != nil || hops >= mostHops {
+		return nil
+	}
+	method := "GET"
+	if o.method == "HEAD" {
+		method = "HEAD"
+	}
+	to.Fragment = ""
+	return h.request(t, method, to, "", "", false)
+}
+
+// tooFar makes the result of a request that was redirected too often a failure, and returns what it was before; nil:
+// it wasn't redirected too often.
+func (h *httpRequest) tooFar(o *outgoing, r *result, head headerLines, hops int) (last *result) {
+	if !h.follow && !h.auto || hops < mostHops || !redirects(r.code, o.method) || head.get("Location") == "" {
+		return nil
+	}
+	before := *r
+	before.success = true
+	r.code, r.message = notHTTP("java.io.IOException", "Exceeded maximum number of redirects: "+strconv.Itoa(mostHops))
+	r.success = false
+	return &before
+}
+
+// follow sends what follows an answer: a redirect, or the resources of the page. Otherwise the sample is over.
 func (t *thread) follow(head headerLines, lost *protocol.Failure) script.Step {
-	h, r := t.leaf.s.http, t.part
-	if (h.follow || h.auto) && !t.inPage && redirects(r.code, t.out.method) && head.get("Location") != "" {
-		next, err := t.out.url.Parse(strings.ReplaceAll(head.get("Location"), " ", "%20"))
-		if err == nil && t.hops < mostHops && lost == nil {
+	h := t.leaf.s.http
+	if lost == nil {
+		if next := h.next(t, t.out, t.part, head, t.hops); next != nil {
 			t.hops++
-			method := "GET"
-			if t.out.method == "HEAD" {
-				method = "HEAD"
-			}
-			next.Fragment = ""
 			t.record(true)
-			t.out = h.request(t, method, next, "", "", false)
+			t.out = next
 			t.part = &result{start: t.program.now(), label: t.label}
 			return t.send()
 		}
-		if t.hops >= mostHops {
-			code, message := r.code, r.message
-			r.code, r.success = "Non HTTP response code: java.io.IOException", false
-			r.message = "Non HTTP response message: Exceeded maximum number of redirects: " + strconv.Itoa(mostHops)
-			last := *r
-			last.code, last.message, last.success = code, message, true
-			last.end = t.program.now()
-			t.add(&last)
-		}
+	}
+	if last := h.tooFar(t.out, t.part, head, t.hops); last != nil {
+		last.end = t.program.now()
+		t.total.add(last, t.label)
 	}
 	return t.answered(lost)
 }
@@ -261,70 +328,69 @@ func redirects(code, method string) bool {
 	return false
 }
 
+// quietly reports whether redirects are followed by JMeter's client, without samples of their own.
+func (h *httpRequest) quietly() bool { return h.auto && !h.follow }
+
 // record adds the part that has been answered to the sample. If there are several, the first is a part itself.
 func (t *thread) record(more bool) {
 	r := t.part
 	r.end = t.program.now()
-	if t.leaf.s.http.auto && !t.leaf.s.http.follow && !t.inPage { // JMeter's client follows by itself
-		if r != t.total {
-			t.total.bytes, t.total.sent = r.bytes, r.sent
-		}
-		return
-	}
-	if r != t.total {
-		t.add(r)
-		return
-	}
-	if more {
-		first := *r
-		t.total.parts = nil
-		t.add(&first)
-		t.total.bytes, t.total.sent = first.bytes, first.sent
+	switch {
+	case r == t.total && more && !t.leaf.s.http.quietly():
+		t.total.split(t.label)
+	case r == t.total:
+	case t.leaf.s.http.quietly():
+		t.total.bytes, t.total.sent = r.bytes, r.sent
+	default:
+		t.total.add(r, t.label)
 	}
 }
 
-// add adds a part to the sample.
-func (t *thread) add(r *result) {
-	r.label = t.label + "-" + strconv.Itoa(len(t.total.parts))
-	t.total.parts = append(t.total.parts, r)
-	t.total.bytes += r.bytes
-	t.total.sent += r.sent
+// split makes a copy of a sample its first part.
+func (r *result) split(label string) {
+	first := *r
+	r.parts, r.bytes, r.sent = nil, 0, 0
+	r.add(&first, label)
+}
+
+// add adds a part to a sample.
+func (r *result) add(part *result, label string) {
+	part.label = label + "-" + strconv.Itoa(len(r.parts))
+	r.parts = append(r.parts, part)
+	r.bytes += part.bytes
+	r.sent += part.sent
+}
+
+// becomes says that the last of several requests decides what a sample's result is.
+func (r *result) becomes(last *result) {
+	r.code, r.message, r.success, r.kind = last.code, last.message, last.success, last.kind
+	r.head, r.body, r.contentType, r.encoding, r.url = last.head, last.body, last.contentType, last.encoding, last.url
+	r.unpacked, r.lost = last.unpacked, last.lost
 }
 
 // answered ends a request that leads to no redirect.
 func (t *thread) answered(lost *protocol.Failure) script.Step {
-	r, h := t.part, t.leaf.s.http
-	if h.embedded && !t.inPage && len(t.total.parts) == 0 && r == t.total && r.success && r.kind == "text" {
-		t.resources = t.resourcesOf(h)
+	h, r := t.leaf.s.http, t.part
+	var urls []*url.URL
+	if h.embedded && r.success && r.kind == "text" && lost == nil {
+		urls = t.resourcesOf(h, r, t.out.url)
 	}
-	t.record(len(t.resources) > 0)
-	if r != t.total && !t.inPage { // the last of several redirects says what the sample's result is
-		total := t.total
-		total.code, total.message, total.success, total.kind = r.code, r.message, r.success, r.kind
-		total.head, total.body, total.contentType, total.encoding, total.url = r.head, r.body, r.contentType, r.encoding,
-			r.url
-		total.unpacked, total.lost = r.unpacked, r.lost
+	t.record(len(urls) > 0)
+	if r != t.total {
+		t.total.becomes(r)
 	}
-	if t.inPage && !r.success && t.total.success {
-		if v, _ := t.program.property("httpsampler.ignore_failed_embedded_resources"); v != "true" {
-			t.total.success = false
-			t.total.message = "Embedded resource download error:" + r.url + " code:" + r.code + " message:" + r.message
+	if len(urls) > 0 {
+		if len(t.total.parts) == 0 { // of redirects without parts
+			t.total.split(t.label)
 		}
+		t.page = newEmbedded(t, h, urls)
+		return script.Step{Move: script.Fork, Lanes: t.page, Silence: h.silence(t)}
 	}
-	if h.embedded && !t.inPage && t.total.success && t.total.kind == "text" {
-		if r != t.total {
-			t.resources = t.resourcesOf(h)
-		}
-		t.inPage = true
-	}
-	if t.inPage && len(t.resources) > 0 && lost == nil {
-		u := t.resources[0]
-		t.resources = t.resources[1:]
-		if t.out = h.request(t, "GET", u, "", "", false); !h.cachedNow(t, t.out) {
-			t.part = &result{start: t.program.now(), label: t.label}
-			return t.send()
-		}
-	}
+	return t.complete(lost)
+}
+
+// complete ends the sample.
+func (t *thread) complete(lost *protocol.Failure) script.Step {
 	t.total.end = t.program.now()
 	t.finish(t.total)
 	step := t.ends(t.total)

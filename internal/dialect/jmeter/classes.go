@@ -34,7 +34,7 @@ var classes = map[string]class{
 	"DebugSampler": isSampler, "TestAction": isSampler, "JSR223Sampler": isSampler,
 
 	"ConfigTestElement": isConfig, "HeaderManager": isConfig, "CookieManager": isConfig, "CacheManager": isConfig,
-	"AuthManager": isConfig, "CSVDataSet": isConfig, "CounterConfig": isConfig, "RandomVariableConfig": isConfig,
+	"AuthManager": isConfig, "DNSCacheManager": isConfig, "CSVDataSet": isConfig, "CounterConfig": isConfig, "RandomVariableConfig": isConfig,
 	"Arguments": isConfig, "JDBCDataSource": isConfig,
 
 	"ConstantTimer": isTimer, "UniformRandomTimer": isTimer, "GaussianRandomTimer": isTimer,
@@ -86,7 +86,6 @@ var reasons = map[string]string{
 	"MongoScriptSampler":       "its scripts aren't translated; write a plan for mongodb",
 	"OpenModelThreadGroup":     "this kind of thread group isn't translated; use a Thread Group",
 	"KeystoreConfig":           "key stores of Java aren't read",
-	"DNSCacheManager":          "names are resolved by this machine",
 	"URLRewritingModifier":     "isn't translated; use a Regular Expression Extractor",
 	"AnchorModifier":           "isn't translated; use a CSS Selector Extractor",
 	"RegExUserParameters":      "isn't translated; use a ForEach Controller",

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,7 +76,9 @@ JMeter's options:
   -n, --nongui                    run without a window (needed)
   -t, --testfile FILE             the test plan
   -l, --logfile FILE              write the results (JTL) to a file
-  -f, --forceDeleteResultFile     replace the file of results instead of adding to it
+  -f, --forceDeleteResultFile     replace the file of results instead of adding to it, and the report
+  -e, --reportatendofloadtests    make a report: brunt's page about the record, DIR/index.html
+  -o, --reportoutputfolder DIR    the folder of the report (report-output)
   -J, --jmeterproperty NAME=VALUE set a property (repeatable)
   -G, --globalproperty NAME=VALUE the same, or a file of properties
   -D, --systemproperty NAME=VALUE the same
@@ -155,6 +158,9 @@ func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, err
 	if err != nil {
 		return nil, fmt.Errorf("the test plan: %w", err)
 	}
+	if err := e.o.checkPage(own.Record.None); err != nil {
+		return nil, err
+	}
 	dir := filepath.Dir(e.o.Plan)
 	in := &input{file: e.o.Plan, text: text, props: maps.Clone(e.o.Props), seed: own.Seed, files: newFiles(dir)}
 	p, faults, notes := compile(in)
@@ -228,7 +234,8 @@ type execution struct {
 	scaledBy         scale
 
 	outputs *loadtest.Outputs
-	program *Program // nil with workers
+	program *Program                // nil with workers
+	sent    atomic.Pointer[Program] // program, when its load begins
 	results *jtl
 	summary *summary
 	every   time.Duration
@@ -240,7 +247,7 @@ var _ measure.Sink = (*execution)(nil)
 
 func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	e.outputs = out
-	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Ready: e.ready, Result: e.result, Exit: e.exit,
+	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Stop: e.stop, Ready: e.ready, Result: e.result, Exit: e.exit,
 		Close: e.close}
 	if !e.quiet {
 		v.Notice = loadtest.Notices(out)
@@ -284,6 +291,12 @@ func (e *execution) attach(w *workload.Workload) {
 	}
 }
 
+// stop ends the test as JMeter's shutdown does: samples under way end, and tear down groups run if the plan says so.
+func (e *execution) stop(over func()) (later bool) {
+	p := e.sent.Load()
+	return p != nil && p.shutDown(over)
+}
+
 // line prints a line of a script.
 func (e *execution) line(text string) {
 	e.logMu.Lock()
@@ -306,6 +319,7 @@ func (e *execution) ready(context.Context) error {
 	if e.summary == nil {
 		return nil
 	}
+	e.sent.Store(e.program)
 	e.summary.all.from, e.summary.last.from, e.summary.next = now, now, now.Truncate(e.every).Add(e.every)
 	_, err := fmt.Fprintf(e.outputs.Out, "Creating summariser <%s>\nCreated the tree successfully using %s\n"+
 		"Starting standalone test @ %s\n", e.summary.name, e.o.Plan, stamp(now))
@@ -341,7 +355,7 @@ func (e *execution) result(run *record.Run, dir string) error {
 	if !e.quiet {
 		command.Tell(e.outputs, run, dir)
 	}
-	return err
+	return errors.Join(err, e.writePage(dir))
 }
 
 // close ends the files.

@@ -94,6 +94,7 @@ func newSite(t *testing.T) *site {
 		}
 		_, _ = io.WriteString(w, "in")
 	})
+	embedding(mux)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.note(r)
 		if !s.proxied(w, r) {
@@ -123,13 +124,13 @@ func (s *site) proxied(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	w.WriteHeader(http.StatusOK)
-	from, _, err := http.NewResponseController(w).Hijack()
+	from, read, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		to.Close()
 		return true
 	}
 	go func() {
-		_, _ = io.Copy(to, from)
+		_, _ = io.Copy(to, read)
 		to.Close()
 	}()
 	_, _ = io.Copy(from, to)
@@ -235,7 +236,7 @@ func samples(t *testing.T, path string) []string {
 		number := regexp.MustCompile(`\d{5,}`)
 		thread := row[5][:max(strings.LastIndexByte(row[5], '-'), 0)]
 		out := []string{row[2], row[3], row[4], thread, row[6], row[7], row[8], seenPort.ReplaceAllString(row[13], "HOST")}
-		if row[13] != "null" && !strings.HasPrefix(row[3], "Non HTTP") { // those of transactions are sums
+		if row[13] != "null" && !strings.Contains(row[4], "Non HTTP") { // those of transactions are sums, Java's errors long
 			out = append(out, "bytes "+row[9])
 		}
 		counts[number.ReplaceAllString(strings.Join(out, " | "), "N")]++
@@ -285,7 +286,7 @@ func TestPlansAreJMeters(t *testing.T) {
 	log := filepath.Join(filepath.Dir(path), "set.jtl")
 	port := s.URL[strings.LastIndexByte(s.URL, ':')+1:]
 	args := []string{"-n", "-t", path, "-l", log, "-Jport=" + port, "-H", "127.0.0.1", "-P", port, "-u", "ann",
-		"-a", "secret", "-N", "localhost|*.0.0.1"}
+		"-a", "secret", "-N", "localhost|*.0.0.1|*.test", "-Jfull=" + deaf(t), "-Jclosed=1"}
 	if *update {
 		cmd := exec.Command("java", append(testserver.JMeter(t, t.TempDir()), args...)...)
 		cmd.Dir = filepath.Dir(path)

@@ -64,7 +64,7 @@ func compile(in *input) (p *Program, faults []*Fault, notes []string) {
 func newProgram(in *input) *Program {
 	return &Program{file: path.Base(in.file), files: in.files, seed: in.seed, now: time.Now, props: in.props,
 		regexes: map[string]*regex{}, codes: map[codeKey]compiledCode{}, texts: map[string]*text{},
-		throughputs: map[*node]*[2]int{}, locks: map[string]*thread{}, complained: map[string]bool{},
+		throughputs: map[*node]*[2]int{}, locks: map[string]*thread{}, sources: map[string]*sourced{}, complained: map[string]bool{},
 		actives: map[*group]int{}, written: map[string]*jtl{}}
 }
 
@@ -112,6 +112,7 @@ func (c *compiler) noPlan(root *Element) *Fault {
 func (c *compiler) whole() {
 	p := c.program
 	p.functional, p.serialize = c.plan.flag("TestPlan.functional_mode"), c.plan.flag("TestPlan.serialize_threadgroups")
+	p.tearsDown = c.plan.flag("TestPlan.tearDown_on_shutdown")
 	if c.plan.text("TestPlan.user_define_classpath") != "" {
 		c.note("the class path of the test plan: brunt runs no Java")
 	}

@@ -280,14 +280,14 @@ func (c *compiler) jsonExtractor(e *Element) postProcessor {
 		c.fault(e, "there are %d names for %d expressions", len(names), len(paths))
 		return nil
 	}
-	var all several
+	all := jsonPaths{element: e, numbers: c.text(e, prefix+"match_numbers"), names: len(names), defaults: len(defaults)}
 	for i := range names {
 		x := c.base(e, prefix)
 		x.name = c.textOf(e, "name", names[i])
 		c.written[names[i]] = true
 		x.single = true
 		x.which = text{raw: "0"}
-		if i < len(numbers) && numbers[i] != "" {
+		if i < len(numbers) && strings.TrimSpace(numbers[i]) != "" {
 			x.which = c.textOf(e, "match number", numbers[i])
 		}
 		if i < len(defaults) {
@@ -311,12 +311,50 @@ func (c *compiler) jsonExtractor(e *Element) postProcessor {
 			}
 			return out
 		}
-		all = append(all, x)
+		all.several = append(all.several, x)
 		if e.flag(prefix + "compute_concat") {
-			all = append(all, c.concatenation(x))
+			all.several = append(all.several, c.concatenation(x))
 		}
 	}
 	return all
+}
+
+// jsonPaths is a JSON Extractor.
+type jsonPaths struct {
+	several
+	element         *Element
+	numbers         text
+	names, defaults int
+}
+
+// process implements postProcessor.
+func (j jsonPaths) process(t *thread, r *result) {
+	if why := j.mistake(t); why != "" {
+		t.program.complain("%s: %s; as in JMeter, the sample is dropped", j.element, why)
+		t.dropped = true
+		return
+	}
+	j.several.process(t, r)
+}
+
+// mistake says what in the lists of the extractor makes JMeter throw an exception; "" if nothing does.
+func (j jsonPaths) mistake(t *thread) string {
+	if j.defaults != j.names {
+		return fmt.Sprintf("there are %d default values for %d names", j.defaults, j.names)
+	}
+	all := strings.TrimSpace(j.numbers.eval(t))
+	if all == "" {
+		return ""
+	}
+	for i, number := range strings.Split(strings.TrimRight(all, ";"), ";") {
+		if _, err := strconv.Atoi(strings.TrimSpace(number)); err != nil {
+			return fmt.Sprintf("match number %d isn't a number: %q", i+1, number)
+		}
+		if i >= j.names {
+			return fmt.Sprintf("there are more match numbers than %d names", j.names)
+		}
+	}
+	return ""
 }
 
 // concatenation sets name_ALL.

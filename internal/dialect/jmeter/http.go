@@ -30,7 +30,11 @@ type httpRequest struct {
 	raw, multipart                                 bool
 	follow, auto, keepAlive, embedded              bool
 	embedOnly, embedNot                            text
-	responseTimeout                                text
+	connectTimeout, responseTimeout                text
+	source                                         source
+	names                                          hostTable
+	parallel                                       bool // embedded resources are fetched at once
+	most                                           text // how many of them
 	proxy                                          proxied
 	headers                                        [][2]text
 	cookies                                        *cookieManager
@@ -77,11 +81,12 @@ func (c *compiler) http(e *Element) *httpRequest {
 		follow: flag("HTTPSampler.follow_redirects"), auto: flag("HTTPSampler.auto_redirects"),
 		keepAlive: flag("HTTPSampler.use_keepalive"), embedded: flag("HTTPSampler.image_parser"),
 		embedOnly: get("HTTPSampler.embedded_url_re"), embedNot: get("HTTPSampler.embedded_url_exclude_re"),
-		responseTimeout: get("HTTPSampler.response_timeout")}
+		connectTimeout: get("HTTPSampler.connect_timeout"), responseTimeout: get("HTTPSampler.response_timeout"),
+		parallel: flag("HTTPSampler.concurrentDwn"), most: get("HTTPSampler.concurrentPool")}
 	if !from("HTTPSampler.use_keepalive").has("HTTPSampler.use_keepalive") {
 		r.keepAlive = true
 	}
-	r.proxy = c.proxied(e, get)
+	r.proxy, r.source = c.proxied(e, get), c.localAddress(e, get)
 	if strings.EqualFold(from("HTTPSampler.protocol").text("HTTPSampler.protocol"), "file") {
 		c.fault(e, "the protocol file isn't one of a load")
 	}
@@ -149,6 +154,10 @@ func (c *compiler) managers(r *httpRequest) {
 					c.made[e] = m
 				}
 				r.cache = m
+			case "DNSCacheManager":
+				if r.names == nil {
+					r.names = c.names(e)
+				}
 			case "AuthManager":
 				c.authorizations(r, e)
 			}
@@ -241,6 +250,8 @@ type outgoing struct {
 	origin string
 	head   string // request line and header lines
 	body   string
+	// refused says why there is no connection for it; nil: there may be one.
+	refused *sourced
 	// proxyUser is the header that tells the proxy its user when it asks for one; "": it has none, or it was told.
 	proxyUser string
 }
@@ -539,6 +550,7 @@ var lineBreaks = strings.NewReplacer("\r", "", "\n", "")
 func (r *httpRequest) request(t *thread, method string, u *url.URL, body, contentType string, own bool) *outgoing {
 	via := r.proxyOf(t, u)
 	out := &outgoing{method: method, url: u, origin: route(u, via), body: body}
+	r.way(t, out, via)
 	var b strings.Builder
 	line := func(name, value string) {
 		b.WriteString(name)

@@ -309,7 +309,7 @@ func TestOptions(t *testing.T) {
 		"-n -t a.jmx -l b.jtl -Ja=1 -J b=2 -Gc=3": "",
 		"-t a.jmx":               "add -n",
 		"-n":                     "name a test plan",
-		"-n -t a.jmx -e":         "brunt report --html",
+		"-n -t a.jmx -g b.jtl":   "brunt report --html",
 		"-n -t a.jmx -r":         "--workers",
 		"-n -t a.jmx -H proxy":   "both -H HOST and -P PORT",
 		"-n -t":                  "needs a value",

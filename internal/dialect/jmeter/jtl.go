@@ -83,7 +83,11 @@ func (j *jtl) close() error {
 func appendAll(b []byte, r *result) []byte {
 	b = appendCSV(b, r)
 	for _, p := range r.parts {
-		p.thread, p.groupThreads, p.allThreads = r.thread, r.groupThreads, r.allThreads
+		switch p.groupThreads, p.allThreads = r.groupThreads, r.allThreads; {
+		case p.unnamed:
+		case p.thread == "":
+			p.thread = r.thread
+		}
 		b = appendAll(b, p)
 	}
 	return b

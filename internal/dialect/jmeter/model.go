@@ -185,21 +185,23 @@ func (r *result) latencyMs() int64 { return r.latency.Milliseconds() }
 
 // Program is a compiled test plan.
 type Program struct {
-	file       string
-	groups     []*group
-	samplers   []*sampler
-	operations []operation
-	variables  [][2]text // user defined variables, in order
-	lists      []int     // where the variables of an element begin
-	protocol   string
-	roams      bool          // requests say where they go
-	proxy      *overallProxy // of requests that name none; nil: none
-	origin     string        // if not: scheme://host:port
-	files      *files
-	seed       uint64
-	now        func() time.Time
-	functional bool
-	serialize  bool
+	file        string
+	groups      []*group
+	samplers    []*sampler
+	operations  []operation
+	variables   [][2]text // user defined variables, in order
+	lists       []int     // where the variables of an element begin
+	protocol    string
+	roams       bool          // requests say where they go
+	connectTime time.Duration // of all requests, unless the program roams; 0: the usual
+	proxy       *overallProxy // of requests that name none; nil: none
+	origin      string        // if not: scheme://host:port
+	files       *files
+	seed        uint64
+	now         func() time.Time
+	functional  bool
+	serialize   bool
+	tearsDown   bool // tear down groups run even if the test was told to stop
 
 	mu          sync.Mutex
 	props       map[string]string
@@ -208,8 +210,11 @@ type Program struct {
 	texts       map[string]*text
 	throughputs map[*node]*[2]int
 	locks       map[string]*thread
+	sources     map[string]*sourced // local addresses
 	waves       []wave
 	stopping    bool
+	ends        groupKind // the kind of the groups that ran when the test was told to stop
+	over        func()    // is called when the last thread is over
 	complained  map[string]bool
 	sinks       []Sink
 	logLines    func(string)
@@ -265,6 +270,7 @@ type thread struct {
 	loops    int
 	spins    int
 	startAt  time.Time
+	pauseEnd time.Time // of a long pause
 	endAt    time.Time // of the scheduler
 	own      map[any]any
 
@@ -274,6 +280,7 @@ type thread struct {
 	waiting int // timers that have been asked
 	ended   bool
 	began   bool
+	dropped bool // what follows the sample has failed, so that it isn't reported
 	exchange
 	sql jdbcSession
 }

@@ -18,7 +18,9 @@ type Options struct {
 	LogFile   string // -j
 	Props     map[string]string
 	NoGUI     bool
-	Force     bool // -f
+	Force     bool   // -f
+	Page      bool   // -e
+	Folder    string // -o
 	Help      bool
 	Version   bool
 	propFiles []string
@@ -37,9 +39,8 @@ var options = []option{
 	{"J", "jmeterproperty", 2, ""}, {"G", "globalproperty", 2, ""}, {"D", "systemproperty", 2, ""},
 	{"q", "addprop", 1, ""}, {"p", "propfile", 1, ""}, {"S", "systemPropertyFile", 1, ""}, {"L", "loglevel", 1, ""},
 	{"f", "forceDeleteResultFile", 0, ""}, {"i", "jmeterlogconf", 1, ""}, {"d", "homedir", 1, ""},
-	{"e", "reportatendofloadtests", 0, "a page is made from the record: brunt report --html FILE BUNDLE"},
-	{"o", "reportoutputfolder", 1, "a page is made from the record: brunt report --html FILE BUNDLE"},
-	{"g", "reportonly", 1, "brunt makes no page of a JTL file; brunt report --html makes one of a record"},
+	{"e", "reportatendofloadtests", 0, ""}, {"o", "reportoutputfolder", 1, ""},
+	{"g", "reportonly", 1, "a report is made of a record, not of a JTL file: brunt report --html FILE BUNDLE"},
 	{"r", "runremote", 0, "brunt has workers instead of JMeter's servers: --workers N"},
 	{"R", "remotestart", 1, "brunt has workers instead of JMeter's servers: --workers N"},
 	{"s", "server", 0, "brunt has workers instead of JMeter's servers: --workers N"},
@@ -129,6 +130,10 @@ func (o *Options) set(letter, value string) {
 		o.LogFile = value
 	case "f":
 		o.Force = true
+	case "e":
+		o.Page = true
+	case "o":
+		o.Folder = value
 	case "h", "?":
 		o.Help = true
 	case "v":

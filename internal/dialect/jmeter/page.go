@@ -1,88 +1,62 @@
 package jmeter
 
 import (
-	"net/url"
-	"strings"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
-	"golang.org/x/net/html"
+	"brunt/internal/report"
 )
 
-// resourcesOf returns the addresses of a page's images, scripts, style sheets and frames, without duplicates.
-func (t *thread) resourcesOf(h *httpRequest) (all []*url.URL) {
-	base := t.out.url
-	only, not := h.embedOnly.eval(t), h.embedNot.eval(t)
-	seen := map[string]bool{}
-	add := func(ref string) {
-		u, err := base.Parse(strings.TrimSpace(ref))
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || seen[u.String()] ||
-			len(all) >= mostResources {
-			return
-		}
-		u.Fragment = ""
-		seen[u.String()] = true
-		if !t.wanted(u.String(), only, true) || t.wanted(u.String(), not, false) {
-			return
-		}
-		all = append(all, u)
+// usualPageFolder is where JMeter makes its report if -o names no folder.
+const usualPageFolder = "report-output"
+
+// pageFile is the page in the folder of a report.
+const pageFile = "index.html"
+
+// checkPage reports whether the page of -e can be made: its folder must be new or empty, unless -f was given.
+func (o *Options) checkPage(unrecorded bool) error {
+	switch {
+	case o.Folder != "" && !o.Page:
+		return errors.New("-o names the folder of the report that -e asks for: add -e")
+	case !o.Page:
+		return nil
+	case unrecorded:
+		return errors.New("-e: the report is made of the record: leave out --no-record")
 	}
-	z := html.NewTokenizer(strings.NewReader(t.total.text()))
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return all
-		case html.StartTagToken, html.SelfClosingTagToken:
-			token := z.Token()
-			if token.Data == "base" {
-				if u, err := base.Parse(attribute(&token, "href")); err == nil {
-					base = u
-				}
-				continue
-			}
-			if ref := resource(&token); ref != "" {
-				add(ref)
-			}
-		}
+	held, err := os.ReadDir(o.folder())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("-o: %w", err)
+	case len(held) > 0 && !o.Force:
+		return fmt.Errorf("-o: the folder %s isn't empty; name another one, or replace the report in it with -f", o.folder())
 	}
+	return nil
 }
 
-// wanted reports whether a pattern matches all of a URL; without a pattern, fallback.
-func (t *thread) wanted(u, pattern string, fallback bool) bool {
-	if pattern == "" {
-		return fallback
+// folder returns the folder of the report.
+func (o *Options) folder() string {
+	if o.Folder == "" {
+		return usualPageFolder
 	}
-	re, err := t.program.regex(pattern)
-	return err == nil && re.matches(u, true)
+	return o.Folder
 }
 
-func attribute(t *html.Token, name string) string {
-	for _, a := range t.Attr {
-		if a.Key == name {
-			return a.Val
-		}
+// writePage makes the report of a record: brunt's page about it.
+func (e *execution) writePage(bundle string) error {
+	if !e.o.Page {
+		return nil
 	}
-	return ""
-}
-
-// resource returns what a tag refers to, if a browser would fetch it.
-func resource(t *html.Token) string {
-	switch t.Data {
-	case "img", "script", "embed", "frame", "iframe", "bgsound", "source":
-		return attribute(t, "src")
-	case "input":
-		if strings.EqualFold(attribute(t, "type"), "image") {
-			return attribute(t, "src")
-		}
-	case "link":
-		rel := strings.ToLower(attribute(t, "rel"))
-		if strings.Contains(rel, "stylesheet") || strings.Contains(rel, "icon") {
-			return attribute(t, "href")
-		}
-	case "body", "table", "td", "tr", "th":
-		return attribute(t, "background")
-	case "applet":
-		return attribute(t, "code")
-	case "object":
-		return attribute(t, "data")
+	sheet, err := report.ReadSheet([]string{bundle}, nil, nil, "")
+	if err == nil {
+		err = os.MkdirAll(e.o.folder(), 0o755)
 	}
-	return ""
+	if err != nil {
+		return fmt.Errorf("-e: %w", err)
+	}
+	return report.WritePage(filepath.Join(e.o.folder(), pageFile), e.outputs.Out, sheet, report.Options{})
 }

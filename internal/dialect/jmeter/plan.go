@@ -3,7 +3,6 @@ package jmeter
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -110,6 +109,7 @@ func (c *compiler) targets() {
 		return
 	}
 	p.proxy = c.overallProxy()
+	c.connecting()
 	var first string
 	for _, s := range p.samplers {
 		if s.kind != httpSampler {
@@ -159,7 +159,7 @@ func (c *compiler) place(h *httpRequest) (to string, known bool) {
 // forever is the planned duration of a load: its threads say when it ends.
 const forever = 10 * 365 * 24 * time.Hour
 
-// patient is the operations' timeout without response timeouts.
+// patient is the operations' timeout. Requests have their own.
 const patient = time.Hour
 
 // toPlan returns the plan of a compiled test plan.
@@ -171,30 +171,9 @@ func (p *Program) toPlan(name string, options map[string]string, seed uint64) (*
 		out.Operations = append(out.Operations, plan.Operation{Name: op.name, Weight: 1, Script: op.name})
 	}
 	out.Load = []plan.Phase{{Name: "jmeter", Kind: plan.Closed, Duration: forever}}
-	out.Settings = plan.Settings{Sessions: p.Threads(), OperationTimeout: p.timeout(), Retries: -1}
+	out.Settings = plan.Settings{Sessions: p.Threads(), OperationTimeout: patient, Retries: -1,
+		ConnectTimeout: p.connectTime}
 	return out, nil
-}
-
-// timeout returns the longest response timeout of the requests, if all have one.
-func (p *Program) timeout() (most time.Duration) {
-	t := &thread{program: p, group: &group{}, vars: maps.Clone(p.starting), random: newRandom(p.seed, 0)}
-	for _, s := range p.samplers {
-		if !s.sends() {
-			continue
-		}
-		if s.http == nil {
-			return patient
-		}
-		d := duration(ms(t, &s.http.responseTimeout))
-		if d <= 0 {
-			return patient
-		}
-		if s.http.follow || s.http.embedded {
-			d *= mostHops
-		}
-		most = max(most, d)
-	}
-	return cmp.Or(most, patient)
 }
 
 // overHTTP is the protocol of plans of HTTP samplers.

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"brunt/internal/plan/script"
 )
 
 // The properties of the proxy of all requests.
@@ -110,16 +108,15 @@ func proxyAuthorization(via *url.URL) string {
 	return "Proxy-Authorization: Basic " + user + "\r\n"
 }
 
-// identify sends the request again with the user of the proxy, if its answer asks for one that hasn't been told. As in
-// JMeter, that is part of the request, and each request is asked.
-func (t *thread) identify(status int, head headerLines) (script.Step, bool) {
-	o := t.out
+// identify adds the user of the proxy to a request, if the answer asks for one that hasn't been told: then it is to be
+// sent again. As in JMeter, that is part of the request, and each request is asked.
+func (o *outgoing) identify(status int, head headerLines) (again bool) {
 	if status != http.StatusProxyAuthRequired || o.proxyUser == "" ||
 		!strings.HasPrefix(strings.ToLower(head.get("Proxy-Authenticate")), "basic") {
-		return script.Step{}, false
+		return false
 	}
 	o.head, o.proxyUser = strings.TrimSuffix(o.head, "\r\n")+o.proxyUser+"\r\n", ""
-	return t.send(), true
+	return true
 }
 
 // fixedRoute reports whether the proxy of a request is known before the load.

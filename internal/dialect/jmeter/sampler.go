@@ -119,7 +119,8 @@ func (c *compiler) listen(n *node, e *Element) {
 			if !httpDefaults(child) && child.GUI != "SimpleConfigGui" {
 				c.fault(child, "defaults of this kind (%s) aren't translated", child.GUI)
 			}
-		case "Arguments", "HeaderManager", "CookieManager", "CacheManager", "AuthManager", "JDBCDataSource":
+		case "Arguments", "HeaderManager", "CookieManager", "CacheManager", "AuthManager", "DNSCacheManager",
+			"JDBCDataSource":
 		}
 	}
 }

@@ -64,18 +64,46 @@ func (p *Program) activeThreads(g *group) int {
 	return p.actives[g]
 }
 
-// ending reports whether the test was told to stop.
-func (p *Program) ending() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.stopping
-}
-
 // stop ends the test: no thread begins another sample.
 func (p *Program) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stopping = true
+	p.stopping, p.ends = true, p.running()
+}
+
+// running returns the kind of the groups that run now.
+func (p *Program) running() groupKind {
+	for _, g := range p.groups {
+		if p.waves[g.wave].left > 0 {
+			return g.kind
+		}
+	}
+	return tearDown
+}
+
+// stopped reports whether a group takes no further samples because the test was told to stop. As in JMeter, tear down
+// groups outlive that if the plan says so, and the test wasn't stopped in its set up groups or in them.
+func (p *Program) stopped(g *group) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stopping && (g.kind != tearDown || p.ends != mainGroup || !p.tearsDown)
+}
+
+// shutDown ends the test, and calls over when its last thread is over. It returns false if none runs.
+func (p *Program) shutDown(over func()) bool {
+	p.stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = over
+	return p.left() > 0
+}
+
+// left returns how many threads aren't over.
+func (p *Program) left() (n int) {
+	for i := range p.waves {
+		n += p.waves[i].left
+	}
+	return n
 }
 
 // waveBegins reports whether the groups before a wave are over, and when the wave began.
@@ -110,6 +138,9 @@ func (t *thread) over() {
 	}
 	p.waves[t.group.wave].left--
 	t.state = gone
+	if p.over != nil && p.left() == 0 {
+		p.over()
+	}
 	for name, by := range p.locks {
 		if by == t {
 			delete(p.locks, name)
@@ -123,14 +154,32 @@ const gone threadState = 255
 // stopped reports whether the thread takes no further sample: the test was stopped, which tearDown groups outlive, or
 // its time is over.
 func (t *thread) stopped() bool {
-	if t.ended || t.program.ending() && t.group.kind != tearDown {
+	if t.ended || t.program.stopped(t.group) {
 		return true
 	}
 	return !t.endAt.IsZero() && !t.program.now().Before(t.endAt)
 }
 
-// Wait implements script.Waiter: it goes on to the next sampler that sends something.
+// mostUnasked is the longest pause after which a thread looks whether the test was told to stop: JMeter's
+// RAMPUP_GRANULARITY.
+const mostUnasked = time.Second
+
+// Wait implements script.Waiter: it goes on to the next sampler that sends something. Long pauses are cut, so that a
+// thread notices that the test was told to stop.
 func (t *thread) Wait() (time.Duration, bool) {
+	if left := t.pauseEnd.Sub(t.program.now()); left > 0 && !t.stopped() {
+		return min(left, mostUnasked), false
+	}
+	pause, quit := t.advance()
+	if pause > mostUnasked {
+		t.pauseEnd = t.program.now().Add(pause)
+		pause = mostUnasked
+	}
+	return pause, quit
+}
+
+// advance does what the thread does between operations, until it has to wait or an operation begins.
+func (t *thread) advance() (time.Duration, bool) {
 	for range 10_000 {
 		if t.state != gone && t.stopped() {
 			t.over()
@@ -355,7 +404,10 @@ func (t *thread) finish(r *result) {
 	s := t.leaf.s
 	t.previous = r
 	for _, a := range s.after {
-		a.process(t, r)
+		if a.process(t, r); t.dropped {
+			t.dropped = false
+			return
+		}
 	}
 	for _, a := range s.asserts {
 		v := a.check(t, r)
@@ -444,8 +496,14 @@ func (t *thread) Choose(uint64) int {
 // Again implements script.Session. Failed requests aren't repeated.
 func (t *thread) Again() script.Step { return script.Step{} }
 
-// Resume implements script.Session.
-func (t *thread) Resume() script.Step { return script.Step{} }
+// Resume implements script.Session: the resources of a page are there.
+func (t *thread) Resume() script.Step {
+	if t.page == nil {
+		return script.Step{}
+	}
+	t.page.finish()
+	return t.complete(nil)
+}
 
 // Begin implements script.Session.
 func (t *thread) Begin(int, uint64) script.Step {

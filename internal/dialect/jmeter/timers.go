@@ -232,7 +232,7 @@ func (d *syncTimer) wait(t *thread, _ *sampler) (time.Duration, bool) {
 	if limit := ms(t, &d.timeout); limit > 0 {
 		late = t.program.now().Sub(at.since) >= duration(limit)
 	}
-	if d.waiting >= size || late || t.program.ending() {
+	if d.waiting >= size || late || t.program.stopped(t.group) {
 		d.waiting = 0
 		d.generation++
 		delete(t.own, d)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"brunt/internal/dialect/command"
 
@@ -86,27 +87,17 @@ func (f *files) rows(name string) (*rows, error) {
 	if r := f.csvs[name]; r != nil {
 		return r, nil
 	}
-	all, err := parseCSV(string(b), ',', true)
+	all, err := parseCSV(string(b), ',')
 	r := &rows{all: all}
 	f.csvs[name] = r
 	return r, err
 }
 
-// parseCSV reads separated values. Quotes mean something only if quoted.
-func parseCSV(s string, comma rune, quoted bool) ([][]string, error) {
-	s = strings.TrimPrefix(s, "\ufeff")
-	if quoted {
-		r := csv.NewReader(strings.NewReader(s))
-		r.Comma, r.FieldsPerRecord, r.LazyQuotes = comma, -1, true
-		return r.ReadAll()
-	}
-	var out [][]string
-	for line := range strings.Lines(s) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" {
-			out = append(out, strings.Split(line, string(comma)))
-		}
-	}
-	return out, nil
+// parseCSV reads separated values.
+func parseCSV(s string, comma rune) ([][]string, error) {
+	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(s, "\ufeff")))
+	r.Comma, r.FieldsPerRecord, r.LazyQuotes = comma, -1, true
+	return r.ReadAll()
 }
 
 // dataSet is a CSV Data Set Config.
@@ -135,7 +126,7 @@ func (c *compiler) csv(e *Element) *dataSet {
 	d := &dataSet{element: e, from: c.in.files, file: c.text(e, "filename"), names: c.text(e, "variableNames"),
 		delimiter: c.early(e, "delimiter"), ignoreFirst: e.flag("ignoreFirstLine"), quoted: e.flag("quotedData"),
 		recycle: !e.has("recycle") || e.flag("recycle"), stop: e.flag("stopThread"), encoding: c.early(e, "fileEncoding")}
-	if raw := number0(e, "delimiter"); raw == "\t" {
+	if p := e.props["delimiter"]; p != nil && strings.Trim(p.text, "\r\n ") == "\t" {
 		d.delimiter = "\t"
 	}
 	switch d.share = strings.TrimSpace(e.text("shareMode")); d.share {
@@ -187,30 +178,114 @@ func (d *dataSet) load(name string) *cursor {
 	if b, at.err = d.from.read(name); at.err != nil {
 		return at
 	}
-	s := string(b)
+	s := strings.TrimPrefix(string(b), "\ufeff")
 	if m := charsets[strings.ToLower(d.encoding)]; m != nil {
 		if plain, err := m.NewDecoder().String(s); err == nil {
 			s = plain
 		}
 	}
 	comma := []rune(d.delimiter)[0]
-	if at.all, at.err = parseCSV(s, comma, d.quoted); at.err != nil {
-		at.err = fmt.Errorf("the file %s: %w", name, at.err)
-		return at
-	}
-	if d.names.raw == "" {
-		if len(at.all) == 0 {
+	first := ""
+	if d.names.raw == "" || d.ignoreFirst {
+		if first, s = cutLine(s); first == "" && s == "" && d.names.raw == "" {
 			at.err = fmt.Errorf("the file %s is empty: its first line should have the names of the variables", name)
 			return at
 		}
-		at.names, at.all = at.all[0], at.all[1:]
-		for i, n := range at.names {
-			at.names[i] = strings.Trim(n, `"`)
+	}
+	if d.quoted {
+		at.all = readQuoted(s, comma)
+	} else {
+		at.all = readPlain(s, comma)
+	}
+	if d.names.raw == "" {
+		if all := readQuoted(first, comma); len(all) > 0 {
+			at.names = all[0]
 		}
-	} else if d.ignoreFirst && len(at.all) > 0 {
-		at.all = at.all[1:]
 	}
 	return at
+}
+
+// cutLine returns the first line of a text, and what follows it.
+func cutLine(s string) (line, rest string) {
+	i := strings.IndexAny(s, "\r\n")
+	if i < 0 {
+		return s, ""
+	}
+	if rest = s[i+1:]; s[i] == '\r' {
+		rest = strings.TrimPrefix(rest, "\n")
+	}
+	return s[:i], rest
+}
+
+// readPlain reads a file without quotes, as JMeter's FileServer.readLine and JOrphanUtils.split do. An empty line is a
+// row without values, which is the end of the file to a CSV Data Set.
+func readPlain(s string, comma rune) (all [][]string) {
+	for s != "" {
+		var line string
+		if line, s = cutLine(s); line == "" {
+			all = append(all, nil)
+			continue
+		}
+		all = append(all, strings.Split(line, string(comma)))
+	}
+	return all
+}
+
+// readQuoted reads a file with quotes, as JMeter's CSVSaveService.csvReadFile does. A row that breaks the rules has no
+// values, like the end of the file, and the next begins after the character that broke them.
+func readQuoted(s string, comma rune) (all [][]string) {
+	for s != "" {
+		var row []string
+		row, s = quotedRow(s, comma)
+		all = append(all, row)
+	}
+	return all
+}
+
+// quotedRow reads one row. It returns nil for a row that breaks the rules.
+func quotedRow(s string, comma rune) (row []string, rest string) {
+	var field strings.Builder
+	const (
+		begin = iota
+		plain
+		quoted
+		quote // in a quoted field: its end, or the first of two
+	)
+	state, separated := begin, false
+	for i, c := range s {
+		ends := c == comma || c == '\n' || c == '\r'
+		separated = false
+		switch {
+		case state == quoted && c == '"':
+			state = quote
+		case state == quoted:
+			field.WriteRune(c)
+		case ends:
+			row, separated, state = append(row, field.String()), true, begin
+			field.Reset()
+			if c != comma {
+				_, rest = cutLine(s[i:])
+				return row, rest
+			}
+		case c == '"' && state == begin:
+			state = quoted
+		case c == '"' && state == quote:
+			field.WriteByte('"')
+			state = quoted
+		case c == '"', state == quote:
+			return nil, s[i+utf8.RuneLen(c):]
+		default:
+			field.WriteRune(c)
+			state = plain
+		}
+	}
+	if state == quoted {
+		return nil, ""
+	}
+	if field.Len() > 0 || separated || state == quote {
+		row = append(row, field.String())
+	}
+	return row, ""
 }
 
 // iterate sets the variables to the next line.
@@ -257,7 +332,7 @@ func (d *dataSet) iterate(t *thread) {
 	if names == nil {
 		names = strings.Split(d.names.eval(t), ",")
 	}
-	if row == nil && d.stop {
+	if len(row) == 0 && d.stop {
 		t.quit()
 		return
 	}
@@ -265,12 +340,10 @@ func (d *dataSet) iterate(t *thread) {
 		n = strings.TrimSpace(n)
 		switch {
 		case n == "":
-		case row == nil:
+		case len(row) == 0:
 			t.vars[n] = "<EOF>"
 		case i < len(row):
 			t.vars[n] = row[i]
-		default:
-			t.vars[n] = ""
 		}
 	}
 }

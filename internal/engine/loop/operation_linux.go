@@ -49,6 +49,8 @@ func (l *loop) carryOn(f *request, next workload.Move, at int64) {
 		}
 		f.phase = pausing
 		l.timers.add(f, f.cursor.EndNs+int64(l.backoff.Retry(f.cursor.Attempts, l.cfg.RetryPause)))
+	case workload.Fork:
+		l.carryOn(f, f.cursor.Failed(unforked, at), at)
 	case workload.Over:
 		if f.cursor.EndNs == 0 {
 			l.endedAlone(f, at)
@@ -57,6 +59,9 @@ func (l *loop) carryOn(f *request, next workload.Move, at int64) {
 		l.free(f)
 	}
 }
+
+// unforked is the failure of requests that are to be in flight together: no codec is protocol.Parallel.
+var unforked = protocol.Failure{Class: protocol.Client, Text: "event loops send one request of an operation at a time"}
 
 // endedAlone completes the times of an operation that ended without an answer: it sent nothing, or ended after a pause.
 func (l *loop) endedAlone(f *request, at int64) {
@@ -114,6 +119,10 @@ func (l *loop) encoded(f *request, out []byte, err *protocol.Error) {
 		s.fresh = f
 	}
 	s.unsent++
+	if d := f.cursor.Silence(); d > 0 {
+		l.timers.remove(f)
+		l.timers.add(f, l.now()+int64(d))
+	}
 	if s.outstanding == 0 {
 		l.pending.sessions++
 	}
@@ -155,6 +164,7 @@ func (l *loop) retired(f *request) {
 		f.eager = false
 		l.pending.eager--
 	}
+	l.timers.remove(f)
 	if s.outstanding == 0 {
 		l.pending.sessions--
 	}
@@ -259,7 +269,7 @@ func (l *loop) restNs(f *request) (ns int64) {
 // expire continues operations whose pause is over, and ends those whose timeout has expired.
 func (l *loop) expire(now int64) {
 	for f := l.timers.pop(now); f != nil; f = l.timers.pop(now) {
-		l.wake(f)
+		l.wake(f, now)
 	}
 	for l.deadlines.next() <= now {
 		f := l.deadlines.first
@@ -272,11 +282,16 @@ func (l *loop) expire(now int64) {
 		case parked:
 			l.unroutable(f)
 		default:
-			if !l.giveUp(f, now) {
-				l.cancel(f.session)
-				l.lose(f.session, f, f.late())
-			}
+			l.overdue(f, now)
 		}
+	}
+}
+
+// overdue ends an operation whose answer is late.
+func (l *loop) overdue(f *request, now int64) {
+	if !l.giveUp(f, now) {
+		l.cancel(f.session)
+		l.lose(f.session, f, f.late())
 	}
 }
 
@@ -303,11 +318,19 @@ func (l *loop) giveUp(f *request, now int64) bool {
 	return true
 }
 
-// wake continues a request whose pause is over.
-func (l *loop) wake(f *request) {
-	if f.phase == resting {
+// wake continues a request whose pause is over, or ends one whose server has been silent for too long.
+func (l *loop) wake(f *request, now int64) {
+	switch f.phase {
+	case resting:
 		f.worker.free(f, f.wakeAt)
 		l.offer(f.worker)
+		return
+	case requested:
+		if at := max(f.stepSent, f.session.heardNs) + int64(f.cursor.Silence()); at > now {
+			l.timers.add(f, at)
+		} else {
+			l.overdue(f, now)
+		}
 		return
 	}
 	l.carryOn(f, f.cursor.Resume(), f.wakeAt)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"sync/atomic"
+	"time"
 
 	"brunt/internal/engine"
 	"brunt/internal/load/gen"
@@ -32,6 +33,7 @@ type session struct {
 	before    bool  // it has been connected before
 	behind    int64 // see measure.Sample
 	unsent    int   // how often the operation timed out before it was sent; begun once something was sent
+	hasty     bool  // how long the server may be silent is limited
 	freeAt    int64 // when it became free to take an operation, on the run's clock; 0 if unknown
 	cursor    workload.Cursor
 	reply     protocol.Reply
@@ -309,6 +311,8 @@ func (s *session) carryOn(ctx, hard context.Context, next workload.Move) workloa
 	switch next {
 	case workload.Send:
 		return s.send(ctx, hard)
+	case workload.Fork:
+		return s.fork(ctx)
 	case workload.Think:
 		paused = protocol.Sleep(ctx, c.Pause())
 	case workload.Retry:
@@ -345,6 +349,9 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 	}
 	s.reply.Reset(len(request.Capture))
 	sent := cfg.Clock.Now()
+	if d := c.Silence(); d > 0 || s.hasty {
+		s.limitSilence(d)
+	}
 	s.do(ctx, request, c.Args(), &s.reply)
 	for again := 0; s.reply.Again && s.reply.Fatal && again < protocol.AgainAtMost && s.again(ctx); again++ {
 		s.reply.Reset(len(request.Capture))
@@ -367,6 +374,14 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 		s.hangUp()
 	}
 	return next
+}
+
+// limitSilence says how long the server may be silent during the next request; 0: no limit.
+func (s *session) limitSilence(d time.Duration) {
+	s.hasty = d > 0
+	if c, ok := s.conn.(protocol.Patient); ok {
+		c.LimitSilence(d)
+	}
 }
 
 // again replaces a connection that the server ended without having looked at the request.

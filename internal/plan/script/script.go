@@ -94,7 +94,7 @@ type Session interface {
 	// reply.Fatal is set, the connection is lost: the operation must end, and with reply.Failure unless that is of class
 	// OK and the request was its last.
 	Answered(reply *protocol.Reply) Step
-	// Resume continues after a pause.
+	// Resume continues after a pause, or after the answers to the requests of Lanes.
 	Resume() Step
 }
 
@@ -131,6 +131,18 @@ type Waiter interface {
 	Wait() (pause time.Duration, quit bool)
 }
 
+// Lanes are requests of an operation that may be in flight together. Their methods are called one at a time, and not
+// while the session's are.
+type Lanes interface {
+	// AtOnce returns how many may be in flight; at least 1.
+	AtOnce() int
+	// Take returns the next request: a number that Answered is given, and Step.Args. ok is false if there is none now:
+	// then Take is called again after an answer, unless none is awaited, which ends them.
+	Take() (number int, args []gen.Value, ok bool)
+	// Answered takes the answer to a request or its failure. The reply is valid during the call.
+	Answered(number int, reply *protocol.Reply)
+}
+
 // Move is what a session does next.
 type Move uint8
 
@@ -139,6 +151,7 @@ const (
 	End   Move = iota // the operation is over, with Failure as its result
 	Send              // send request number Request of the operation with Args
 	Pause             // wait for Pause
+	Fork              // send request number Request with the arguments of each of Lanes, then call Resume
 )
 
 // Step is a session's next step.
@@ -147,6 +160,10 @@ type Step struct {
 	Request int         // Send: an index in Program.Requests
 	Args    []gen.Value // Send: a value for each of the request's parameters
 	Pause   time.Duration
+	Lanes   Lanes // Fork; only connections that are protocol.Parallel can do it
+	// Silence is, at a Send or Fork, how long the server may send nothing before the request fails as one that has no answer in
+	// time; 0: as long as the operation's timeout lets it. Connections that can't limit it (protocol.Patient) don't.
+	Silence time.Duration
 	Failure protocol.Failure // End: Class OK means success
 	// Last says that a request is expected to be the operation's last. It is a hint: event loops read its answer without
 	// preparing for a further request.

@@ -20,6 +20,7 @@ const (
 	Send              // send Request with Args; then call Answered, Failed or Broken
 	Think             // wait for Pause; then call Resume, or Expire if the operation's timeout comes first
 	Retry             // wait before another attempt; then as for Think
+	Fork              // send Request with the arguments of each of Lanes; then call Joined, or Failed
 )
 
 // Rules determine which failed attempts at an operation are repeated.

@@ -67,6 +67,8 @@ type scripted struct {
 	first, last bool           // the request is the attempt's first; it is expected to be its last
 	quit        bool           // the session takes no further operations
 	renew       bool           // the next operation has a new connection
+	lanes       script.Lanes   // of the requests in flight together
+	silence     time.Duration  // the longest that the server may send nothing; 0: no limit
 	reply       protocol.Reply // of requests without one
 }
 
@@ -105,7 +107,7 @@ func (c *Cursor) follow(next script.Step, lost bool, atNs int64) Move {
 	switch {
 	case next.Move == script.Send && !lost:
 		s.first, s.began = !s.began, true
-		s.last = next.Last
+		s.last, s.silence = next.Last, next.Silence
 		c.step, c.args = next.Request, next.Args
 		c.request = c.op.Steps[c.step].Request
 		c.phase = requesting
@@ -113,6 +115,13 @@ func (c *Cursor) follow(next script.Step, lost bool, atNs int64) Move {
 			c.traceDrawn()
 		}
 		return Send
+	case next.Move == script.Fork && !lost:
+		s.first, s.began, s.last = !s.began, true, true
+		s.lanes, s.silence = next.Lanes, next.Silence
+		c.step = next.Request
+		c.request = c.op.Steps[c.step].Request
+		c.phase = requesting
+		return Fork
 	case next.Move == script.Pause && !lost:
 		c.phase, c.pause = thinking, next.Pause
 		return Think
@@ -172,6 +181,30 @@ func (c *Cursor) Wait() (pause time.Duration, quit bool) {
 
 // Renews reports whether the session's next operation has a new connection, because a script said so.
 func (c *Cursor) Renews() bool { return c.work.scripts != nil && c.script.renew }
+
+// Lanes returns what to send after Fork.
+func (c *Cursor) Lanes() script.Lanes { return c.script.lanes }
+
+// LaneAnswered takes the answer to one of the requests of Lanes, for the script and for what the operation counts.
+func (c *Cursor) LaneAnswered(number int, r *protocol.Reply) {
+	c.Absorb(r, c.op.Steps[c.step].kind)
+	c.script.lanes.Answered(number, r)
+}
+
+// Joined continues after the last answer of Lanes.
+func (c *Cursor) Joined(atNs int64) Move {
+	c.script.lanes = nil
+	return c.follow(c.script.Resume(), false, atNs)
+}
+
+// Silence returns how long the server may send nothing before the request fails; 0: as long as the operation's timeout
+// lets it.
+func (c *Cursor) Silence() time.Duration {
+	if c.op.script < 0 {
+		return 0
+	}
+	return c.script.silence
+}
 
 // Quits reports whether the session takes no further operations, because a script said so.
 func (c *Cursor) Quits() bool { return c.work.scripts != nil && c.script.quit }

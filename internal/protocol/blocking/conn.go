@@ -53,6 +53,7 @@ type Conn struct {
 	in        input
 	interrupt func()        // makes pending reads and writes return
 	ended     chan struct{} // receives when interrupt has run
+	silence   time.Duration // the longest that the server may send nothing; 0: no limit
 	lastAt    time.Time     // when the last exchange ended, or the connection was last looked at
 	closed    atomic.Bool
 	lingers   chan struct{} // closed when the server has been asked to stop; nil if it needn't be
@@ -62,6 +63,7 @@ var (
 	_ protocol.AdHoc      = (*Conn)(nil)
 	_ protocol.Exchanger  = (*Conn)(nil)
 	_ protocol.Lingering  = (*Conn)(nil)
+	_ protocol.Patient    = (*Conn)(nil)
 	_ protocol.Perishable = (*Conn)(nil)
 	_ protocol.Stateless  = (*Conn)(nil)
 )
@@ -147,6 +149,9 @@ func (c *Conn) Ended() bool { return c.unusable(endCheck, c.idle) != nil }
 
 // Stateless implements protocol.Stateless.
 func (c *Conn) Stateless() bool { return protocol.IsStateless(c.codec) }
+
+// LimitSilence implements protocol.Patient.
+func (c *Conn) LimitSilence(d time.Duration) { c.silence = d }
 
 // usable returns why nothing can be sent, or nil. If the connection has been idle for idleCheck, it checks
 // whether the server has closed it.
@@ -239,6 +244,8 @@ func (c *Conn) converse(ctx context.Context, out []byte, x *exchange) *protocol.
 	if !stop() {
 		<-c.ended
 		c.net.SetDeadline(time.Time{})
+	} else if c.silence > 0 {
+		c.net.SetReadDeadline(time.Time{})
 	}
 	c.lastAt = time.Now()
 	return failure
@@ -350,7 +357,10 @@ func (c *Conn) receive(ctx context.Context, x *exchange) *protocol.Error {
 			c.drop()
 			return tooLong(held, c.in.keep)
 		}
-		err := c.in.fill(c.net, need)
+		err := c.listen(ctx)
+		if err == nil {
+			err = c.in.fill(c.net, need)
+		}
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
@@ -359,6 +369,17 @@ func (c *Conn) receive(ctx context.Context, x *exchange) *protocol.Error {
 			return c.lost(ctx, x, true, err)
 		}
 	}
+}
+
+// listen sets the deadline of a read, if the server's silence is limited.
+func (c *Conn) listen(ctx context.Context) error {
+	if c.silence <= 0 {
+		return nil
+	}
+	if err := c.net.SetReadDeadline(time.Now().Add(c.silence)); err != nil {
+		return err
+	}
+	return ctx.Err() // interrupt may have set its deadline before
 }
 
 // speak sends what the server waits for. If that fails, the next read fails too.

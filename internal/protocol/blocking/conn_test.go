@@ -135,6 +135,58 @@ func TestTimeIsOver(t *testing.T) {
 	}
 }
 
+// listening notes the deadlines of reads.
+type listening struct {
+	net.Conn
+	limited, unlimited int
+}
+
+func (c *listening) SetReadDeadline(at time.Time) error {
+	if at.IsZero() {
+		c.unlimited++
+	} else {
+		c.limited++
+	}
+	return c.Conn.SetReadDeadline(at)
+}
+
+// The limit of a server's silence begins anew with each part of an answer, and ends with the answer.
+func TestSilence(t *testing.T) {
+	here, there := net.Pipe()
+	t.Cleanup(func() { there.Close() })
+	go func() {
+		request := make([]byte, 100)
+		for range 2 {
+			if _, err := there.Read(request); err != nil {
+				return
+			}
+			for _, part := range singly("2:=a,") {
+				_, _ = there.Write([]byte(part))
+			}
+		}
+		_, _ = there.Read(request) // no answer
+	}()
+	heard := &listening{Conn: here}
+	conn := blocking.New(protocol.CodecConn{Net: heard, Codec: &toy{texts: []string{"x"}}})
+	t.Cleanup(func() { conn.Close() })
+	var reply protocol.Reply
+	conn.LimitSilence(time.Hour)
+	conn.Do(t.Context(), &requests("x")[0], nil, &reply)
+	if reply.Class != protocol.OK || heard.limited != 5 || heard.unlimited != 1 {
+		t.Errorf("%s: %d limits of 5 parts, ended %d times", told(&reply), heard.limited, heard.unlimited)
+	}
+	conn.LimitSilence(0)
+	conn.Do(t.Context(), &requests("x")[0], nil, &reply)
+	if reply.Class != protocol.OK || heard.limited != 5 {
+		t.Errorf("%s: %d limits although there is none", told(&reply), heard.limited-5)
+	}
+	conn.LimitSilence(time.Millisecond)
+	conn.Do(t.Context(), &requests("x")[0], nil, &reply)
+	if !protocol.Overdue(reply.Class, reply.Text) || !reply.Fatal {
+		t.Errorf("a silent server: %s", told(&reply))
+	}
+}
+
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	conn := open(t, server(t, func(string) []string {

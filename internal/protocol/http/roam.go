@@ -3,7 +3,10 @@ package http
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
+	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"brunt/internal/load/gen"
@@ -19,105 +22,163 @@ func withoutOrigin(w *protocol.Web) *protocol.Web {
 	return &at
 }
 
-// roamer sends requests as they are to the origins that they name. It has a connection to each origin that a request
-// has needed. Connecting is part of the request that needs it, and the loss of a connection fails only that request.
+// roamer sends requests as they are to the origins that they name, over connections that it opens when a request needs
+// one. Connecting is part of that request, and the loss of a connection fails only the request that used it. Requests may
+// be sent concurrently.
 type roamer struct {
-	driver *Driver
-	target protocol.Target
-	plan   *prepared
-	open   map[leg]*blocking.Conn
+	driver  *Driver
+	target  protocol.Target
+	plan    *prepared
+	silence time.Duration // see LimitSilence
+
+	mu     sync.Mutex
+	idle   map[leg][]*blocking.Conn
+	closed bool
 }
 
-// leg is where a connection of a roamer leads: an origin, and the URL of the proxy through which it goes by CONNECT;
-// "": the session's own way.
+// leg is where a connection of a roamer leads.
 type leg struct {
 	origin
-	via string
+	at   string // addresses that are used instead of the host's, with commas between them; "": its own
+	from string // the local address; "": any
+	via  string // the URL of the proxy through which it goes by CONNECT; "": the session's own way
 }
 
-// throughProxy separates an origin from the URL of its proxy, in the argument that says where a request goes.
-const throughProxy = " via "
-
-var _ protocol.Conn = (*roamer)(nil)
+var (
+	_ protocol.Conn     = (*roamer)(nil)
+	_ protocol.Parallel = (*roamer)(nil)
+	_ protocol.Patient  = (*roamer)(nil)
+)
 
 func newRoamer(d *Driver, t protocol.Target, p *prepared) *roamer {
-	return &roamer{driver: d, target: t, plan: p, open: map[leg]*blocking.Conn{}}
+	return &roamer{driver: d, target: t, plan: p, idle: map[leg][]*blocking.Conn{}}
 }
+
+// Parallel implements protocol.Parallel.
+func (*roamer) Parallel() bool { return true }
+
+// LimitSilence implements protocol.Patient.
+func (c *roamer) LimitSilence(d time.Duration) { c.silence = d }
 
 // Do implements protocol.Conn.
 func (c *roamer) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	reply.Reset(len(req.Capture))
-	to, refused := c.origin(&c.plan.requests[req.ID], args)
+	to, within, refused := c.origin(&c.plan.requests[req.ID], args)
 	if refused != nil {
 		reply.Fail(refused)
 		return
 	}
-	conn, took, refused := c.reach(ctx, to)
-	if refused != nil {
-		refused.Fatal = false
-		reply.Fail(refused)
-		return
-	}
-	conn.Do(ctx, req, args, reply)
-	for again := 0; reply.Again && reply.Fatal && again < protocol.AgainAtMost; again++ {
-		c.drop(to)
-		if conn, took, refused = c.reach(ctx, to); refused != nil {
+	for again := 0; ; again++ {
+		conn, took, refused := c.reach(ctx, to, within)
+		if refused != nil {
 			refused.Fatal = false
 			reply.Fail(refused)
 			return
 		}
+		conn.LimitSilence(c.silence)
 		conn.Do(ctx, req, args, reply)
-	}
-	reply.Parts.ConnectNs = took
-	if reply.Fatal || c.plan.options.noReuse {
-		c.drop(to)
-		reply.Fatal = false
+		lost := reply.Fatal
+		if lost || c.plan.options.noReuse {
+			conn.Close()
+		} else {
+			c.put(to, conn)
+		}
+		if !reply.Again || !lost || again == protocol.AgainAtMost {
+			reply.Parts.ConnectNs, reply.Fatal = took, false
+			return
+		}
 	}
 }
 
-// origin returns where a request goes.
-func (c *roamer) origin(r *request, args []gen.Value) (leg, *protocol.Error) {
+// origin returns where a request goes, and the time that connecting may take; 0: the target's.
+func (c *roamer) origin(r *request, args []gen.Value) (to leg, within time.Duration, refused *protocol.Error) {
 	switch {
 	case !r.roams:
-		return leg{origin: r.origin}, nil
+		return leg{origin: r.origin}, 0, nil
 	case len(args) == 0:
-		return leg{}, protocol.Bad("the request doesn't say where it goes")
+		return to, 0, protocol.Bad("the request doesn't say where it goes")
 	}
-	text, via, _ := strings.Cut(string(args[0].B), throughProxy)
-	to, err := parseOrigin(text, origin{c.driver.scheme(c.target), c.target.Address})
+	text, rest, _ := strings.Cut(string(args[0].B), " ")
+	var err error
+	if to.origin, err = parseOrigin(text, origin{c.driver.scheme(c.target), c.target.Address}); err != nil {
+		return to, 0, protocol.Bad("%v", err)
+	}
+	for rest != "" && err == nil {
+		var word, value string
+		word, rest, _ = strings.Cut(rest, " ")
+		if word == "via" {
+			to.via = rest
+			break
+		}
+		switch value, rest, _ = strings.Cut(rest, " "); word {
+		case "at":
+			to.at = value
+		case "from":
+			to.from = value
+		case "within":
+			within, err = time.ParseDuration(value)
+		default:
+			err = fmt.Errorf("the request says %q of where it goes", word)
+		}
+	}
 	if err != nil {
-		return leg{}, protocol.Bad("%v", err)
+		return to, 0, protocol.Bad("%v", err)
 	}
-	return leg{to, via}, nil
+	return to, within, nil
 }
 
-// way returns the session's way, but through another proxy.
-func (c *roamer) way(via string) (*socket.Way, error) {
-	way, err := socket.ParseWay(nil, via, "")
-	if err == nil && c.target.Way != nil {
-		own := *c.target.Way
-		own.Via = way.Via
-		way = &own
+// ways returns the session's ways to an origin, of which the first that leads there is taken.
+func (c *roamer) ways(to leg) ([]*socket.Way, error) {
+	if to.at == "" && to.from == "" && to.via == "" {
+		return []*socket.Way{c.target.Way}, nil
 	}
-	return way, err
+	var own socket.Way
+	if c.target.Way != nil {
+		own = *c.target.Way
+	}
+	var err error
+	if to.via != "" {
+		through, err := socket.ParseWay(nil, to.via, "")
+		if err != nil {
+			return nil, err
+		}
+		own.Via = through.Via
+	}
+	if to.from != "" {
+		if own.From, err = net.ResolveIPAddr("ip", to.from); err != nil {
+			return nil, err
+		}
+	}
+	if to.at == "" {
+		return []*socket.Way{&own}, nil
+	}
+	var all []*socket.Way
+	_, port, _ := net.SplitHostPort(to.address)
+	for address := range strings.SplitSeq(to.at, ",") {
+		way := own
+		way.Resolve = map[string]string{to.address: net.JoinHostPort(address, port)}
+		all = append(all, &way)
+	}
+	return all, nil
 }
 
-// reach returns the connection to an origin, and how long it took to open, ns.
-func (c *roamer) reach(ctx context.Context, to leg) (*blocking.Conn, int64, *protocol.Error) {
-	if conn := c.open[to]; conn != nil {
+// reach returns a connection to an origin, and how long it took to open, ns.
+func (c *roamer) reach(ctx context.Context, to leg, within time.Duration) (*blocking.Conn, int64, *protocol.Error) {
+	for conn := c.take(to); conn != nil; conn = c.take(to) {
 		if !conn.Ended() {
 			return conn, 0, nil
 		}
-		c.drop(to)
+		conn.Close()
 	}
 	began := time.Now()
+	ways, err := c.ways(to)
+	if err != nil {
+		return nil, 0, protocol.Bad("%v", err)
+	}
 	t := c.target
 	t.Address = to.address
-	if to.via != "" {
-		var err error
-		if t.Way, err = c.way(to.via); err != nil {
-			return nil, 0, protocol.Bad("%v", err)
-		}
+	if within > 0 {
+		t.ConnectTimeout = within
 	}
 	var driver *Driver
 	if to.scheme == "https" {
@@ -129,20 +190,39 @@ func (c *roamer) reach(ctx context.Context, to leg) (*blocking.Conn, int64, *pro
 	} else {
 		driver, t.TLS = New(), nil
 	}
-	nc, refused := driver.connect(ctx, t, []string{"http/1.1"})
-	if refused != nil {
-		return nil, 0, refused
+	var refused *protocol.Error
+	for _, t.Way = range ways {
+		var nc net.Conn
+		if nc, refused = driver.connect(ctx, t, []string{"http/1.1"}); refused == nil {
+			conn := blocking.New(protocol.CodecConn{Net: nc, Codec: newCodec(c.plan)})
+			return conn, int64(time.Since(began)), nil
+		}
 	}
-	conn := blocking.New(protocol.CodecConn{Net: nc, Codec: newCodec(c.plan)})
-	c.open[to] = conn
-	return conn, int64(time.Since(began)), nil
+	return nil, 0, refused
 }
 
-func (c *roamer) drop(to leg) {
-	if conn := c.open[to]; conn != nil {
-		conn.Close()
-		delete(c.open, to)
+// take returns the connection to an origin that was used last; nil: none is idle.
+func (c *roamer) take(to leg) *blocking.Conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.idle[to]
+	if len(all) == 0 {
+		return nil
 	}
+	conn := all[len(all)-1]
+	c.idle[to] = all[:len(all)-1]
+	return conn
+}
+
+// put keeps a connection for the next request.
+func (c *roamer) put(to leg, conn *blocking.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		conn.Close()
+		return
+	}
+	c.idle[to] = append(c.idle[to], conn)
 }
 
 // Stateless implements protocol.Stateless.
@@ -150,8 +230,14 @@ func (*roamer) Stateless() bool { return true }
 
 // Close implements protocol.Conn.
 func (c *roamer) Close() error {
-	for to := range c.open {
-		c.drop(to)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, all := range c.idle {
+		for _, conn := range all {
+			conn.Close()
+		}
 	}
+	clear(c.idle)
 	return nil
 }

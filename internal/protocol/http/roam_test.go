@@ -72,6 +72,51 @@ func TestRoaming(t *testing.T) {
 	}
 }
 
+// Requests that roam say which addresses are used instead of the host's, from where, and how long connecting may take.
+func TestRoamingSaysHow(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := strings.Cut(r.RemoteAddr, ":")
+		_, _ = w.Write([]byte(host))
+	}))
+	t.Cleanup(s.Close)
+	port := s.URL[strings.LastIndexByte(s.URL, ':'):]
+	program := protocol.Program{Requests: []protocol.Request{{Name: "x", Verb: protocol.HTTP,
+		Params:  []gen.Kind{gen.String, gen.String},
+		Web:     &protocol.Web{Method: "GET", Path: "/", Origin: "$1", Body: []byte("$2"), Raw: true},
+		Capture: []protocol.Capture{{Name: "body", Kind: gen.String}}}}}
+	c, err := New().Dial(t.Context(), protocol.Target{Address: "127.0.0.1:1", ConnectTimeout: time.Minute}, &program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, row := range []struct {
+		origin, body string
+		class        protocol.Class
+	}{
+		{s.URL, "127.0.0.1", protocol.OK},
+		{s.URL + " from 127.0.0.2", "127.0.0.2", protocol.OK},
+		{"http://shop.invalid" + port + " at 127.0.0.1", "127.0.0.1", protocol.OK},
+		{"http://shop.invalid" + port + " at 127.0.0.9,127.0.0.1 from 127.0.0.3 within 1m", "127.0.0.3", protocol.OK},
+		{s.URL + " from 127.0.0.4 within 1ns", "", protocol.Connect},
+		{s.URL + " from nowhere", "", protocol.Client},
+		{s.URL + " within hours", "", protocol.Client},
+		{s.URL + " over 127.0.0.1", "", protocol.Client},
+	} {
+		args := make([]gen.Value, 2)
+		args[0].SetString(row.origin)
+		args[1].SetString("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		var reply protocol.Reply
+		c.Do(t.Context(), &program.Requests[0], args, &reply)
+		body := ""
+		if len(reply.Captured) > 0 {
+			body = string(reply.Captured[0].B)
+		}
+		if reply.Class != row.class || body != row.body || reply.Fatal {
+			t.Errorf("%s: %v %q, body %q", row.origin, reply.Class, reply.Text, body)
+		}
+	}
+}
+
 // Requests that are sent as they are arrive as written wherever they go, also beside others, and with a connection for
 // each.
 func TestWholeRequestsWithAnOrigin(t *testing.T) {

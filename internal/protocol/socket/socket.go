@@ -107,6 +107,9 @@ func CloseWrite(c net.Conn, within time.Duration) {
 	}
 }
 
+// NoAnswer is what Explain says of a connection that wasn't answered in time.
+const NoAnswer = "no answer in time"
+
 // Explain says why a connection to an address could not be made.
 func Explain(ctx context.Context, address string, err error) error {
 	var dns *net.DNSError
@@ -115,7 +118,7 @@ func Explain(ctx context.Context, address string, err error) error {
 		return fmt.Errorf("can't connect to %s: %w; is the server running there?", address, syscall.ECONNREFUSED)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded),
 		errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("can't connect to %s: no answer in time; is the server up and reachable?", address)
+		return fmt.Errorf("can't connect to %s: %s; is the server up and reachable?", address, NoAnswer)
 	case errors.Is(err, fs.ErrNotExist) && Network(address) == "unix":
 		return fmt.Errorf("can't connect to %s: there is no such socket; is the server running, and configured to make it?",
 			address)

@@ -25,6 +25,8 @@ type Way struct {
 	// Announce is the version of the PROXY protocol whose header begins each connection, 1 or 2; 0: none. See
 	// haproxy.org, "The PROXY protocol, versions 1 & 2".
 	Announce int
+	// From is this machine's address from which connections go; nil: the system chooses it.
+	From *net.IPAddr
 }
 
 // wayKey is the key of a context's Way.
@@ -133,7 +135,7 @@ func (w *Way) dial(ctx context.Context, address string) (net.Conn, error) {
 	if w.Via != nil {
 		direct = w.proxy()
 	}
-	c, err := plain(ctx, direct)
+	c, err := w.plain(ctx, direct)
 	if err != nil {
 		switch {
 		case w.Via != nil:
@@ -155,8 +157,11 @@ func (w *Way) dial(ctx context.Context, address string) (net.Conn, error) {
 
 // plain opens a connection to an address itself. A Unix socket whose server has many connections to accept refuses
 // further ones at once, with EAGAIN, where TCP waits; so it is tried again until ctx is done.
-func plain(ctx context.Context, address string) (c net.Conn, err error) {
+func (w *Way) plain(ctx context.Context, address string) (c net.Conn, err error) {
 	var d net.Dialer
+	if w.From != nil && Network(address) == "tcp" {
+		d.LocalAddr = &net.TCPAddr{IP: w.From.IP, Zone: w.From.Zone}
+	}
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		c, err = d.DialContext(ctx, Network(address), address)
 		if !errors.Is(err, syscall.EAGAIN) {

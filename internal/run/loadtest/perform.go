@@ -126,6 +126,10 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 	defer end()
 	hard, release := controlled(ctx, hard, v, end)
 	defer release()
+	if v.Stop != nil {
+		ctx, end = patient(ctx, hard, v.Stop)
+		defer end()
+	}
 	f, o, err := l.follow(out, hard, v, end)
 	if err != nil {
 		return nil, err
@@ -156,6 +160,23 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 	err = r.Finish()
 	l.unwritten = r.Unwritten()
 	return r, errors.Join(err, r.Close(), f.page.finish(r.Record, r.Dir, o.Recording.Plan))
+}
+
+// patient returns a context that ends with ctx, but later if stop says so: when the load's sessions have ended it, or
+// with the second interrupt.
+func patient(ctx context.Context, hard <-chan struct{}, stop func(over func()) bool) (context.Context,
+	context.CancelFunc) {
+	later, end := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		if stop(end) {
+			select {
+			case <-hard:
+			case <-later.Done():
+			}
+		}
+		end()
+	})
+	return later, end
 }
 
 // controlled passes v's Control the functions that end the load. It returns the channel that takes hard's place.

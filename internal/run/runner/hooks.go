@@ -24,6 +24,10 @@ type Hooks struct {
 	// interrupt, after which answers under way are awaited, abort without waiting. Both may be called at any time, and
 	// more than once.
 	Control func(end, abort func())
+	// Stop, if not nil, is called when a user interrupts the load, by commands' loads that are sent from here. It may
+	// return true if the sessions themselves end the load, and then calls over when they have. Otherwise, and with the
+	// second interrupt, the load ends as without it.
+	Stop func(over func()) (later bool)
 	// Ready is called when everything is ready for the first phase, which begins when it returns. Its error ends the run
 	// without a load. If workers send the load, the coordinator calls it when all of them are ready.
 	Ready func(context.Context) error
