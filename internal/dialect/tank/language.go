@@ -215,11 +215,10 @@ func (p *Program) compileScenarios(s *script.Source) error {
 		p.order = append(p.order, n)
 	}
 	if text := s.Options["sources"]; text != "" {
-		v, err := decodeJSON([]byte(unveil(text)))
-		if err != nil {
+		var err error
+		if p.sources, err = decodeSources(unveil(text)); err != nil {
 			return fmt.Errorf("option sources: %w", err)
 		}
-		p.sources, _ = v.(map[string]any)
 	}
 	for op := range s.Operations {
 		sc := &scenario{}

@@ -2,7 +2,6 @@ package tank
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -623,8 +622,8 @@ func (r *reader) playbook(root *yaml.Node, folder string, deadline time.Duration
 			book.order = append(book.order, i)
 		}
 	}
-	b, err := json.Marshal(sources)
-	book.sources = string(b)
+	var err error
+	book.sources, err = encodeSources(sources)
 	return book, err
 }
 
