@@ -39,7 +39,7 @@ func (c *Config) pandora(o *object) {
 			return
 		}
 		if n, err = parseYAML(text); err != nil {
-			c.fault(o.get("config_file"), "%s: %v", file, err)
+			c.faults = append(c.faults, inFile(file, err).Error())
 			return
 		}
 		mark(n, file, 0)
@@ -125,7 +125,10 @@ var gunKeys = []string{"type", "target", "ssl", "connect-ssl", "tls-handshake-ti
 	"expect-continue-timeout", "shared-client", "dial", "answlog", "auto-tag", "httptrace", "redirect"}
 
 // guns are the guns that are sent.
-var guns = []string{"http", "http2", "http/scenario", callGun, callPlay}
+var guns = []string{"http", "http2", connectGun, "http/scenario", callGun, callPlay}
+
+// connectGun is the gun that sends requests through a tunnel, for which it asks the target.
+const connectGun = "connect"
 
 // pool reads a pool.
 func (c *Config) pool(p *object) {
@@ -154,6 +157,12 @@ func (c *Config) pool(p *object) {
 	}
 	s.address = c.address(g, "target", nil, s.tls.on, "the gun")
 	web := c.gun(g, s)
+	if kind == connectGun {
+		s.via = "http://" + s.address
+		if c.flag(g.get("connect-ssl"), "connect-ssl", false) {
+			s.via = "https://" + s.address
+		}
+	}
 	c.ammos(a, g, s, kind, web)
 	c.finishPool(p, s)
 }
@@ -203,8 +212,9 @@ func (c *Config) gun(g *object, s *stream) (web bool) {
 func (c *Config) unfollowed(g *object) {
 	if n := g.get("shared-client"); n != nil {
 		o := c.object(n, "shared-client", "enabled", "client-number")
-		if o != nil && c.flag(o.get("enabled"), "enabled", false) {
-			c.note("pandora: shared-client isn't followed; each instance has its connection")
+		kind := c.text(g.get("type"), "type")
+		if o != nil && c.flag(o.get("enabled"), "enabled", false) && kind != callGun {
+			c.note("pandora: shared-client isn't followed by the gun %s; each instance has its connection", kind)
 		}
 	}
 	if n := g.get("answlog"); n != nil {
@@ -230,6 +240,7 @@ func (c *Config) result(p *object) {
 		if file := c.text(o.get("destination"), "destination"); file != "" {
 			c.phout = file
 		}
+		c.numbered = c.flag(o.get("id"), "id", false)
 	case "discard", "log", "jsonlines", "":
 	default:
 		c.fault(o.get("type"), "the result %q isn't available; use phout", kind)
@@ -403,7 +414,7 @@ func (c *Config) profile(p *object, s *stream) {
 		factor = float64(len(startsMs))
 		c.note("pandora: rps-per-instance: the rates are those of all %d instances together", len(startsMs))
 	}
-	steps := c.either(p.get("rps"))
+	steps := c.either(p.get("rps"), 0)
 	if len(steps) == 0 {
 		c.fault(p.node, "the pool has no rps; add for example rps: {type: line, from: 1, to: 5, duration: 60s}")
 		return
@@ -423,13 +434,24 @@ func (c *Config) profile(p *object, s *stream) {
 	}
 }
 
-// either returns the items of a list, or the only value.
-func (c *Config) either(n *yaml.Node) []*yaml.Node {
-	switch {
-	case null(n):
+// either returns the items of a list, those of schedules that are composed of others, or the only value.
+func (c *Config) either(n *yaml.Node, depth int) (all []*yaml.Node) {
+	switch n = resolve(n); {
+	case null(n) || depth > maxDepth:
 		return nil
 	case n.Kind == yaml.SequenceNode:
-		return c.list(n, "rps")
+		for _, item := range n.Content {
+			all = append(all, c.either(item, depth+1)...)
+		}
+		return all
+	case n.Kind == yaml.MappingNode:
+		o := &object{node: n, entries: pairsOf(n, 0)}
+		if kind := o.get("type"); kind != nil && kind.Value == "composite" {
+			if o = c.object(n, "composite", "type", "nested"); o == nil {
+				return nil
+			}
+			return c.either(o.get("nested"), depth+1)
+		}
 	}
 	return []*yaml.Node{n}
 }
@@ -442,6 +464,10 @@ func (c *Config) step(r *rates, o *object, s *stream, factor float64, several bo
 			return 0
 		}
 		return c.number(o.get(key), key) * factor
+	}
+	if !slices.Contains([]string{"const", "line", "step", "once", "unlimited"}, kind) {
+		c.fault(o.node, "the schedule %q isn't available; use const, line, step, once or unlimited", kind)
+		return
 	}
 	lasts := time.Duration(0)
 	if o.get("duration") != nil {
@@ -468,7 +494,7 @@ func (c *Config) step(r *rates, o *object, s *stream, factor float64, several bo
 		}
 	case "once", "unlimited":
 		if several {
-			c.fault(o.node, "%s among other steps isn't available", kind)
+			c.amongSteps(r, o, kind)
 			return
 		}
 		if kind == "unlimited" {
@@ -482,16 +508,29 @@ func (c *Config) step(r *rates, o *object, s *stream, factor float64, several bo
 		}
 		s.load.closed = []plan.Phase{{Name: "once", Kind: plan.Closed, Operations: uint64(times)}}
 		s.load.sessions = min(s.load.sessions, times)
+	}
+}
+
+// amongSteps adds requests that are due at once. They take a millisecond.
+func (c *Config) amongSteps(r *rates, o *object, kind string) {
+	times := c.whole(o.get("times"), "times", 0)
+	switch {
+	case kind != "once":
+		c.fault(o.node, "%s among other steps isn't available", kind)
+	case times < 1 || times > mostTogether:
+		c.fault(o.node, "once: times must be from 1 to %d", mostTogether)
 	default:
-		c.fault(o.node, "the schedule %q isn't available; use const, line, step, once or unlimited", kind)
+		r.phases = append(r.phases, plan.Listed(fmt.Sprintf("once(%d)", times), make([]time.Duration, times),
+			time.Millisecond))
 	}
 }
 
 // startup returns when instances start, in ms.
 func (c *Config) startup(n *yaml.Node) []int64 {
 	var b starts
-	steps := c.either(n)
-	if len(steps) == 0 {
+	before := len(c.faults)
+	steps := c.either(n, 0)
+	if len(steps) == 0 && len(c.faults) == before {
 		c.fault(n, "the pool has no startup; add for example startup: {type: once, times: 10}")
 		return nil
 	}
@@ -504,17 +543,12 @@ func (c *Config) startup(n *yaml.Node) []int64 {
 		switch kind := c.text(o.get("type"), "type"); kind {
 		case "once":
 			err = b.start(c.whole(o.get("times"), "times", 0))
-		case "const":
-			ops, lasts := c.number(o.get("ops"), "ops"), c.duration(o.get("duration"), "duration")
-			begin := b.now
-			count := min(ops*lasts.Seconds(), mostInstances+1)
-			for i := range int(count) {
-				b.now = begin + int64(float64(i)*1000/ops)
-				if err = b.start(1); err != nil {
-					break
-				}
+		case "const", "line", "step":
+			var r rates
+			if c.step(&r, o, nil, 1, true); len(c.faults) > before {
+				return nil
 			}
-			b.now = begin + lasts.Milliseconds()
+			err = b.rated(r.phases)
 		case "instance_step":
 			from, to := c.whole(o.get("from"), "from", 0), c.whole(o.get("to"), "to", 0)
 			by := c.whole(o.get("step"), "step", 0)
@@ -529,7 +563,7 @@ func (c *Config) startup(n *yaml.Node) []int64 {
 				err = b.start(by)
 			}
 		default:
-			c.fault(item, "the startup %q isn't available; use once, const or instance_step", kind)
+			c.fault(item, "the startup %q isn't available; use once, const, line, step or instance_step", kind)
 			return nil
 		}
 		if err != nil {
@@ -537,7 +571,7 @@ func (c *Config) startup(n *yaml.Node) []int64 {
 			return nil
 		}
 	}
-	if len(b.atMs) == 0 {
+	if len(b.atMs) == 0 && len(c.faults) == before {
 		c.fault(n, "startup starts no instance")
 	}
 	return b.atMs
@@ -574,7 +608,7 @@ func (c *Config) scenarios(n *yaml.Node, file string, s *stream, deadline time.D
 		}
 	}
 	if err != nil {
-		r.faults = append(r.faults, file+": "+err.Error())
+		r.faults = append(r.faults, inFile(file, err).Error())
 	}
 	c.faults = append(c.faults, r.faults...)
 	c.notes = append(c.notes, r.notes...)
@@ -744,6 +778,7 @@ func (r *reader) request(n *yaml.Node) *scenarioStep {
 		}
 		if err := after.compile(); err != nil {
 			r.fault(p, "postprocessor %s: %v", after.Type, err)
+			continue
 		}
 		s.After = append(s.After, after)
 	}
@@ -792,7 +827,11 @@ func (r *reader) scenario(n *yaml.Node, known map[string]*scenarioStep) (*scenar
 	if len(sc.Steps) == 0 && len(r.faults) == 0 {
 		r.fault(n, "scenario %s has no requests", sc.Name)
 	}
-	return sc, max(r.whole(o.get("weight"), "weight", 1), 1)
+	weight := r.whole(o.get("weight"), "weight", 1)
+	if weight < 0 {
+		r.fault(o.get("weight"), "weight must be above 0, not %d", weight)
+	}
+	return sc, max(weight, 1)
 }
 
 // mostSteps is the greatest number of requests of a scenario.

@@ -35,6 +35,9 @@ func newTanked(t *testing.T) *tanked {
 		s.mu.Lock()
 		s.requests = append(s.requests, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+r.Host+" "+string(body)))
 		s.mu.Unlock()
+		if strings.HasPrefix(r.URL.Path, "/eof") {
+			panic(http.ErrAbortHandler)
+		}
 		if strings.HasPrefix(r.URL.Path, "/bad") {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
@@ -167,6 +170,59 @@ pandora:
 	}
 	if got := column(t, phout, 10); got != "0 0 0 999 0 0 0 999" {
 		t.Errorf("net codes %s", got)
+	}
+	s.requests = nil
+	s.playsAsPandora(t)
+}
+
+// playsAsPandora plays scenarios that end in each way. What is sent, and the phout, are those of Pandora 0.5.29.
+func (s *tanked) playsAsPandora(t *testing.T) {
+	scenarios := shell.File(t, "scenarios.yaml", `
+variable_sources: [{type: variables, name: v, variables: {user: me, num: 7}}]
+requests:
+  - name: one
+    method: POST
+    uri: /json?x={{.source.v.num}}
+    headers: {Host: my.host}
+    body: '{{.source.v.user}}{{if eq .source.v.num 7}}!{{else}}?{{end}}'
+    postprocessors: [{type: var/jsonpath, mapping: {all: '$.items[*]', one: '$.items[?(@==8)]', t: $.token}}]
+  - name: two
+    method: GET
+    uri: '/two/{{range $i, $e := .request.one.postprocessor.all}}{{if $i}},{{end}}{{$e}}{{else}}none{{end}}'
+  - {name: spaces, method: GET, uri: "/a b/é?q={{len .request.one.postprocessor.one}}|{{.request.none}}"}
+  - {name: whole, method: GET, uri: "http://abs.example:99/p#frag"}
+  - {name: template, method: GET, uri: "/{{index .request.one.postprocessor.all 9}}"}
+  - {name: gone, method: POST, uri: /eof}
+  - {name: nopath, method: GET, uri: /json, postprocessors: [{type: var/jsonpath, mapping: {x: $.none}}]}
+scenarios:
+  - {name: s, requests: [one, two, spaces, whole]}
+  - {name: t, requests: [one, template, one]}
+  - {name: u, requests: [one, gone, one]}
+  - {name: w, requests: [one, nopath, one]}
+`)
+	_, phout := s.tank(t, `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: http/scenario, target: ADDRESS}
+        ammo: {type: http/scenario, file: `+scenarios+`}
+        rps: {type: once, times: 4}
+        startup: {type: once, times: 1}
+`, "--threshold", "errors <= 100%")
+	const one = "POST /json?x=7 127.0.0.1 me!, "
+	if got, want := strings.Join(s.requests, ", "), one+"GET /two/7,8 127.0.0.1, "+
+		"GET /a%20b/%C3%A9?q=1|<no%20value> 127.0.0.1, GET /p abs.example:99, "+one+one+"POST /eof 127.0.0.1, "+one+
+		"GET /json 127.0.0.1"; got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	if got := column(t, phout, 1); got != "s.one s.two s.spaces s.whole t.one t.template|__EMPTY__ u.one "+
+		"u.gone|__EMPTY__ w.one w.nopath|__EMPTY__" {
+		t.Errorf("tags %s", got)
+	}
+	if got := column(t, phout, 10) + " / " + column(t, phout, 11); got !=
+		"0 0 0 0 0 999 0 999 0 999 / 200 200 200 200 200 0 200 0 200 0" {
+		t.Errorf("codes %s", got)
 	}
 }
 
@@ -306,9 +362,26 @@ call "again" {
   }
   payload = "{\"text\": \"{{.request.again.preprocessor.item}}\"}"
   postprocessor "assert/response" {
-    payload     = ["5"]
+    payload     = ["text:\"5\""]
     status_code = 200
   }
+}
+call "loop" {
+  call     = "brunt.test.Echo.Say"
+  tag      = "loop"
+  metadata = { Kind = "{{if .request.again.postprocessor.text}}yes{{else}}no{{end}}" }
+  payload  = <<EOF
+{"list": [{{range $i, $e := .request.say.postprocessor.list}}{{if $i}}, {{end}}{{$e}}{{end}}],
+ {{with .source.v}}"inner": {"text": "{{.word}} \"}"}{{end}}, "tags": {"{{randString 3 "a"}}": "b"}, "color": "BLUE"}
+EOF
+  postprocessor "assert/response" {
+    payload = ["list:4 list:5 tags:<key:\"aaa\" value:\"b\"> color:BLUE inner:<text:\"hello \\\"}\">"]
+  }
+}
+call "unfit" {
+  call    = "brunt.test.Echo.Say"
+  tag     = "unfit"
+  payload = "{ {{if true}}\"number\"{{end}}: \"{{.source.v.word}}\"}"
 }
 call "gone" {
   call    = "brunt.test.Echo.End"
@@ -322,7 +395,10 @@ call "check" {
   postprocessor "assert/response" { status_code = 200 }
 }
 scenario "s" {
-  requests = ["say", "again", "gone(2)", "check", "say"]
+  requests = ["say", "again", "loop", "gone(2)", "check", "say"]
+}
+scenario "t" {
+  requests = ["unfit", "say"]
 }
 `)
 	s := newTanked(t)
@@ -333,17 +409,17 @@ pandora:
     pools:
       - gun: {type: grpc/scenario, target: "`+address+`", reflect_metadata: {token: x}}
         ammo: {type: grpc/scenario, file: `+scenarios+`}
-        rps: {type: once, times: 2}
+        rps: {type: once, times: 4}
         startup: {type: once, times: 1}
 `, "--threshold", "errors <= 100%")
-	one := "s.one s.two s.three s.three s.four"
+	one := "s.one s.two s.loop s.three s.three s.four t.unfit"
 	if got := column(t, phout, 1); got != one+" "+one {
 		t.Errorf("exit %d, tags %s", o.Code, got)
 	}
-	if got := column(t, phout, 11); got != "200 200 404 404 401 200 200 404 404 401" {
+	if got := column(t, phout, 11); got != "200 200 200 404 404 401 400 200 200 200 404 404 401 400" {
 		t.Errorf("codes %s", got)
 	}
-	if got := strings.Join(kinds(), " "); got != "k-hello-7 k-hello-7" {
+	if got := strings.Join(kinds(), " "); got != "k-hello-7 yes k-hello-7 yes" {
 		t.Errorf("metadata %s", got)
 	}
 }
