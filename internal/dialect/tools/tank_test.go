@@ -189,7 +189,7 @@ requests:
   - name: two
     method: GET
     uri: '/two/{{range $i, $e := .request.one.postprocessor.all}}{{if $i}},{{end}}{{$e}}{{else}}none{{end}}'
-  - {name: spaces, method: GET, uri: "/a b/é?q={{len .request.one.postprocessor.one}}|{{.request.none}}"}
+  - {name: spaces, method: GET, uri: "/a b/é?q={{len .request.one.postprocessor.one}}|x"}
   - {name: whole, method: GET, uri: "http://abs.example:99/p#frag"}
   - {name: template, method: GET, uri: "/{{index .request.one.postprocessor.all 9}}"}
   - {name: gone, method: POST, uri: /eof}
@@ -212,7 +212,7 @@ pandora:
 `, "--threshold", "errors <= 100%")
 	const one = "POST /json?x=7 127.0.0.1 me!, "
 	if got, want := strings.Join(s.requests, ", "), one+"GET /two/7,8 127.0.0.1, "+
-		"GET /a%20b/%C3%A9?q=1|<no%20value> 127.0.0.1, GET /p abs.example:99, "+one+one+"POST /eof 127.0.0.1, "+one+
+		"GET /a%20b/%C3%A9?q=1|x 127.0.0.1, GET /p abs.example:99, "+one+one+"POST /eof 127.0.0.1, "+one+
 		"GET /json 127.0.0.1"; got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
@@ -490,6 +490,36 @@ phantom:
 `, "--threshold", "errors <= 100%")
 	if sent.Load() != 300 || len(phout) != 300 || !strings.Contains(o.Out, "Requests: 300\n") {
 		t.Errorf("%d of 300 requests were sent, %d are in the phout\n%s", sent.Load(), len(phout), o.Out)
+	}
+}
+
+// A plan that an example becomes sends the same requests as the example.
+func TestTanksExamplesAsPlans(t *testing.T) {
+	t.Chdir("../../..")
+	t.Setenv("BRUNT_SECRET_SECRET_COOKIE", "session=7") // which plans don't hold
+	for _, name := range []string{"load", "uripost", "phantom", "raw", "json", "cars"} {
+		text, err := os.ReadFile("examples/tank/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent [2]string
+		for i := range sent {
+			s := newTanked(t)
+			path, _ := s.config(t, strings.NewReplacer("127.0.0.1:8080", "ADDRESS", " 2s", " 0.2s", " 1s", " 0.2s",
+				"startup:", "discard_overflow: false\n        startup:").Replace(string(text)))
+			args := []string{"tank", "--quiet", "-c", path}
+			if i > 0 {
+				args = []string{"run", "--quiet", shell.File(t, "plan.yml", shell.Run(t, "brunt", "convert", "tank", "-c", path).Out)}
+			}
+			if o := shell.Run(t, "brunt", append(args, "--seed", "7")...); o.Code == 104 {
+				t.Errorf("%v\n%s%s", args, o.Out, o.Err)
+			}
+			slices.Sort(s.requests)
+			sent[i] = strings.Join(s.requests, "\n")
+		}
+		if sent[0] != sent[1] || sent[0] == "" {
+			t.Errorf("%s: the example sent\n%s\nand its plan\n%s", name, sent[0], sent[1])
+		}
 	}
 }
 
