@@ -369,10 +369,13 @@ func (e *execution) Interval(iv *measure.Interval) error {
 	return nil
 }
 
+// discardedTag is the tag of requests that were never sent.
+const discardedTag = "discarded"
+
 // discarded writes requests that were never sent, as Pandora does. The lock is held.
 func (e *execution) discarded(n uint64, endNs int64) {
 	for range n {
-		e.add(&sample{sent: time.Unix(0, endNs), tag: "discarded", net: errDiscarded})
+		e.add(&sample{sent: time.Unix(0, endNs), tag: discardedTag, net: errDiscarded})
 	}
 }
 
@@ -507,7 +510,11 @@ func (e *execution) exit(run *record.Run) error {
 func (e *execution) screen() string {
 	var b strings.Builder
 	n := len(e.all.all.realUs)
-	fmt.Fprintf(&b, "Requests: %d", n)
+	sent := n
+	if discarded := e.all.tagged[discardedTag]; discarded != nil {
+		sent -= len(discarded.realUs)
+	}
+	fmt.Fprintf(&b, "Requests: %d", sent)
 	if e.late > 0 {
 		fmt.Fprintf(&b, ", not sent: %d (no instance was free)", e.late)
 	}

@@ -314,6 +314,9 @@ func (c *Config) ammos(a, g *object, s *stream, gun string, web bool) {
 		c.scenarios(o.get("file"), file, s, 0)
 		return
 	}
+	if kind == "http" { // the provider of all formats
+		kind = c.text(o.get("decoder"), "decoder")
+	}
 	format, ok := pandoraKinds[kind]
 	if !ok {
 		c.fault(cmp.Or(a.get("type"), a.node), "ammo %q isn't available; use %s or http/scenario", kind,

@@ -336,6 +336,20 @@ pandora:
 	if got := strings.Join(kinds(), " "); got != "a a" {
 		t.Errorf("calls with the metadata kind %s, want a a", got)
 	}
+	path, _ := s.config(t, `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: grpc, target: "`+address+`", reflect_metadata: {Token: x}, shared-client: {enabled: true}}
+        ammo: {type: grpc/json, file: `+shell.List(t, `{"call": "brunt.test.Echo.List"}`)+`}
+        rps: {type: const, ops: 10, duration: 1s}
+        startup: {type: once, times: 5}
+`)
+	if o := shell.Run(t, "brunt tank", "-c", path); o.Code != 104 ||
+		!strings.Contains(o.Err, "brunt.test.Echo/List streams messages") {
+		t.Errorf("exit %d: %s", o.Code, o.Err)
+	}
 }
 
 // Calls of scenarios have variables from files, and from answers. Only an assertion ends a scenario.
@@ -446,7 +460,7 @@ func TestTanksExamplesOfLists(t *testing.T) {
 		}
 		config := strings.NewReplacer("127.0.0.1:8080", "ADDRESS", "startup:", "discard_overflow: false\n        startup:",
 			"127.0.0.1:50051, ",
-			grpc.Addr+", reflect_port: "+reflectPort+", ").Replace(string(text))
+			grpc.Addr+", shared-client: {enabled: true, client-number: 2}, reflect_port: "+reflectPort+", ").Replace(string(text))
 		o, phout := s.tank(t, config, "--quiet", "--threshold", "errors < 50%")
 		if o.Code != 0 && o.Code != 98 || len(phout) != c.count { // 98: a busy machine sends late
 			t.Errorf("%s: exit %d, %d requests\n%s%s", c.name, o.Code, len(phout), o.Out, o.Err)
@@ -490,6 +504,24 @@ phantom:
 `, "--threshold", "errors <= 100%")
 	if sent.Load() != 300 || len(phout) != 300 || !strings.Contains(o.Out, "Requests: 300\n") {
 		t.Errorf("%d of 300 requests were sent, %d are in the phout\n%s", sent.Load(), len(phout), o.Out)
+	}
+	// Pandora drops what is late, and writes that in the phout.
+	sent.Store(0)
+	o, phout = s.tank(t, `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: http, target: ADDRESS}
+        ammo: {type: http, decoder: uri, uris: [/a]}
+        rps: {type: const, ops: 3000, duration: 0.1s}
+        startup: {type: once, times: 1}
+`, "--threshold", "errors <= 100%")
+	discarded := strings.Count(" "+column(t, phout, 1), " discarded")
+	if discarded == 0 || len(phout) != 300 || int(sent.Load()) != 300-discarded ||
+		strings.Count(" "+column(t, phout, 10)+" ", " 777") != discarded {
+		t.Errorf("%d requests were sent, %d of %d lines of the phout are discarded\n%s", sent.Load(), discarded, len(phout),
+			o.Out)
 	}
 }
 
