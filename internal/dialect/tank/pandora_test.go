@@ -67,7 +67,8 @@ func TestComposedSchedules(t *testing.T) {
 
 // Calls share connections if the gun says so, each instance has one otherwise.
 func TestSharedClients(t *testing.T) {
-	for startup, want := range map[string]string{"{type: once, times: 10}": "3 4", "{type: const, ops: 5, duration: 2s}": "10 0"} {
+	for startup, want := range map[string]string{"{type: once, times: 10}": "3 4",
+		"{type: const, ops: 5, duration: 2s}": "10 0"} {
 		for _, rps := range []string{"{type: unlimited, duration: 9s}", "{type: const, ops: 5, duration: 9s}"} {
 			load := strings.NewReplacer("type: http", "type: grpc, shared-client: {enabled: true, client-number: 3}",
 				"type: uri, uris: [/]", "type: grpc/json, file: calls").Replace(pooled(rps, startup))

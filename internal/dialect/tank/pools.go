@@ -314,7 +314,7 @@ func (c *Config) ammos(a, g *object, s *stream, gun string, web bool) {
 		c.scenarios(o.get("file"), file, s, 0)
 		return
 	}
-	if kind == "http" { // the provider of all formats
+	if kind == webGun { // the provider of all formats
 		kind = c.text(o.get("decoder"), "decoder")
 	}
 	format, ok := pandoraKinds[kind]

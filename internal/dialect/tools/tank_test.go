@@ -541,7 +541,8 @@ func TestTanksExamplesAsPlans(t *testing.T) {
 				"startup:", "discard_overflow: false\n        startup:").Replace(string(text)))
 			args := []string{"tank", "--quiet", "-c", path}
 			if i > 0 {
-				args = []string{"run", "--quiet", shell.File(t, "plan.yml", shell.Run(t, "brunt", "convert", "tank", "-c", path).Out)}
+				plan := shell.Run(t, "brunt", "convert", "tank", "-c", path).Out
+				args = []string{"run", "--quiet", shell.File(t, "plan.yml", plan)}
 			}
 			if o := shell.Run(t, "brunt", append(args, "--seed", "7")...); o.Code == 104 {
 				t.Errorf("%v\n%s%s", args, o.Out, o.Err)
