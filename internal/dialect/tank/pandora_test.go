@@ -65,6 +65,31 @@ func TestComposedSchedules(t *testing.T) {
 	}
 }
 
+// Functions of variables are called once, before the load.
+func TestFunctionsOfVariables(t *testing.T) {
+	read := func(text string) (map[string]any, Faults) {
+		root, err := parseYAML([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, all := &reader{file: "f"}, map[string]any{}
+		r.source(root, ".", all)
+		return all, r.faults
+	}
+	all, faults := read(`{type: variables, name: v, variables: {a: "randInt(5, 6)", b: {c: "randString(3, x)", d: uuid}, ` +
+		`e: 7, f: plain, g: ["randInt(1, 2)"]}}`)
+	v, _ := all["v"].(map[string]any)
+	inner, _ := v["b"].(map[string]any)
+	if got := strings.TrimSpace(fmt.Sprintln(v["a"], inner["c"], v["e"], v["f"], v["g"])); got != "5 xxx 7 plain [randInt(1, 2)]" ||
+		len(fmt.Sprint(inner["d"])) != 36 || len(faults) > 0 {
+		t.Error(all, faults)
+	}
+	if _, faults := read(`{type: variables, name: v, variables: {a: "randInt(x)"}}`); len(faults) != 1 ||
+		faults[0] != `f:1:1: v: a: randInt: "x" is no whole number` {
+		t.Error(faults)
+	}
+}
+
 // Calls share connections if the gun says so, each instance has one otherwise.
 func TestSharedClients(t *testing.T) {
 	for startup, want := range map[string]string{"{type: once, times: 10}": "3 4",

@@ -3,6 +3,7 @@ package tank
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -711,14 +712,33 @@ func (r *reader) source(n *yaml.Node, folder string, all map[string]any) {
 			all[name], err = decodeJSON(text)
 		}
 	case "variables":
-		all[name] = value(o.get("variables"), 0)
+		all[name], err = called(value(o.get("variables"), 0), rand.New(rand.NewPCG(1, 1)))
 	default:
 		r.fault(cmp.Or(o.get("type"), n), "the variable source %q isn't available; use file/csv, file/json or variables",
 			kind)
 	}
 	if err != nil {
-		r.fault(cmp.Or(o.get("file"), n), "%s: %v", r.text(o.get("file"), "file"), err)
+		r.fault(cmp.Or(o.get("file"), n), "%s: %v", cmp.Or(r.text(o.get("file"), "file"), name), err)
 	}
+}
+
+// called replaces texts of variables that call a function by its result. It is called once, before the load.
+func called(v any, random *rand.Rand) (any, error) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(v) {
+			one, err := called(v[name], random)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			v[name] = one
+		}
+	case string:
+		if made, ok, err := call(v, nil, nil, random); ok {
+			return made, err
+		}
+	}
+	return v, nil
 }
 
 // strings reads a mapping of texts.
