@@ -12,6 +12,7 @@ type RPC struct {
 	Deadline time.Duration // that the server is told (grpc-timeout); 0 means none
 	// Receive is the number of messages after which the client ends the call; 0 means that the server ends it.
 	Receive int
+	Unary   bool // methods that stream are refused
 }
 
 // Texts returns the texts that may hold parameters.

@@ -77,6 +77,9 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("can't open %s: %w", path, errors.Unwrap(err))
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("can't read %s: it is a folder", path)
+	}
 	var in io.Reader
 	head := make([]byte, 2)
 	if n, _ := io.ReadFull(f, head); n == 2 && head[0] == 0x1f && head[1] == 0x8b {
@@ -267,12 +270,20 @@ func (s *source) uris(p *scanner, fields *headers, a *ammo) error {
 		if len(words) == 0 {
 			continue
 		}
+		if !printable(words[0]) {
+			return p.fault("%.60q is no URI", secret.Address(words[0]))
+		}
 		sh := shot{raw: request("GET", words[0], s.version, fields.lines(), nil)}
 		if len(words) > 1 {
 			sh.tag, sh.tagged = words[1], true
 		}
 		a.shots = append(a.shots, sh)
 	}
+}
+
+// printable reports whether a URI has no control characters, as binary files have.
+func printable(uri string) bool {
+	return !strings.ContainsFunc(uri, func(c rune) bool { return c < ' ' || c == 0x7f })
 }
 
 // size parses the first word of a block's header.
@@ -304,6 +315,9 @@ func (s *source) posts(p *scanner, fields *headers, a *ammo) error {
 		n, ok := size(words[0])
 		if !ok {
 			return p.fault("%.60q isn't the size of a body in bytes", words[0])
+		}
+		if !printable(words[1]) {
+			return p.fault("%.60q is no URI", secret.Address(words[1]))
 		}
 		body, err := p.block(n)
 		if err != nil {
@@ -377,9 +391,12 @@ func (s *source) accesses(p *scanner, a *ammo) error {
 }
 
 // list makes the requests of the option uris.
-func (s *source) list(uris []string) *ammo {
+func (s *source) list(uris []string) (*ammo, error) {
 	lines := make([]string, len(s.headers))
 	for i, h := range s.headers {
+		if _, _, err := header(h); err != nil {
+			return nil, err
+		}
 		lines[i] = strings.Trim(h, "[]")
 	}
 	a := &ammo{}
@@ -388,7 +405,7 @@ func (s *source) list(uris []string) *ammo {
 			a.shots = append(a.shots, shot{raw: request("GET", uri, s.version, lines, nil)})
 		}
 	}
-	return a
+	return a, nil
 }
 
 // tagging says how requests without a tag get one.
@@ -474,6 +491,9 @@ func missiles(name, kind, base string, text []byte) (*ammo, error) {
 		}
 		if line == "" {
 			return nil, p.fault("the line is empty; write a path")
+		}
+		if !printable(line) {
+			return nil, p.fault("%.60q is no path", secret.Address(line))
 		}
 		sh.web = &webEntry{Method: "GET", Path: base + line}
 		a.shots = append(a.shots, sh)

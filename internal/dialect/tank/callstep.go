@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -32,19 +34,28 @@ type callTemplates struct {
 
 // compile compiles the templates. Each action becomes a parameter.
 func (c *callStep) compile() (*callTemplates, error) {
-	out := &callTemplates{rpc: &protocol.RPC{Method: c.Method, Deadline: c.Deadline}}
+	out := &callTemplates{rpc: &protocol.RPC{Method: c.Method, Unary: true, Deadline: c.Deadline}}
 	message, err := out.split("payload", c.Payload)
 	if err != nil {
-		return nil, err
+		// Its fields depend on conditions or loops: the text as a whole is a parameter.
+		one, unparsed := parseTemplate("payload", c.Payload, false)
+		if unparsed != nil {
+			return nil, err
+		}
+		message, out.actions = `"$1"`, []*compiled{one}
 	}
 	out.rpc.Messages = []string{message}
 	for _, name := range sortedKeys(c.Metadata) {
-		// A text in quotes, so that actions aren't put into quotes of their own.
-		quoted, err := out.split("metadata "+name, `"`+c.Metadata[name]+`"`)
+		one, err := parseTemplate("metadata "+name, c.Metadata[name], false)
 		if err != nil {
 			return nil, err
 		}
-		out.rpc.Metadata = append(out.rpc.Metadata, [2]string{strings.ToLower(name), quoted[1 : len(quoted)-1]})
+		value := calls.Escape(c.Metadata[name])
+		if strings.Contains(value, "{{") {
+			out.actions = append(out.actions, one)
+			value = "$" + strconv.Itoa(len(out.actions))
+		}
+		out.rpc.Metadata = append(out.rpc.Metadata, [2]string{strings.ToLower(name), value})
 	}
 	return out, nil
 }
@@ -80,6 +91,9 @@ func (s *scenarioStep) request(scenario string) protocol.Request {
 	}
 	r := protocol.Request{Name: name, Verb: protocol.GRPC, RPC: s.template.call.rpc,
 		Capture: []protocol.Capture{{Name: ".", Kind: gen.String}}}
+	if slices.ContainsFunc(s.After, func(p postprocessor) bool { return len(p.Body) > 0 }) {
+		r.Capture = append(r.Capture, protocol.Capture{Name: ".text", Kind: gen.String})
+	}
 	for range s.template.call.actions {
 		r.Params = append(r.Params, gen.String)
 	}

@@ -28,7 +28,8 @@ type Config struct {
 	phout                    string // name of the file in the folder of artifacts
 	autostop                 []criterion
 	reportFile               string
-	instances                int // for the criterion instances
+	instances                int  // for the criterion instances
+	numbered                 bool // tags have the number of the request, of Pandora
 }
 
 // stream is a load: a phantom, a pool of Pandora, or BFG.
@@ -47,6 +48,8 @@ type stream struct {
 	timeoutMs int64
 	connectMs int64
 	options   map[string]string // of the target
+	via       string            // URL of the proxy
+	clients   int               // connections that the instances share; 0: each has its own
 	late      string            // what becomes of requests that are late: "queue" or "drop"
 }
 
@@ -127,7 +130,7 @@ func (c *Config) addFile(path string) error {
 		if ini(text) {
 			err = fmt.Errorf("is an INI file of an old version; yandex-tank-converter makes a load.yaml of it")
 		}
-		return fmt.Errorf("%s: %w", path, err)
+		return inFile(path, err)
 	}
 	if n.Kind != yaml.MappingNode {
 		if ini(text) {
@@ -470,7 +473,10 @@ func (c *Config) stepper(o *object, s *stream, section string) {
 	case len(uris) > 0 && file != "":
 		c.fault(o.get("uris"), "both uris and ammofile are given; keep one")
 	case len(uris) > 0:
-		s.list = src.list(uris)
+		var err error
+		if s.list, err = src.list(uris); err != nil {
+			c.fault(o.get("headers"), "%v", err)
+		}
 	case file == "":
 		c.fault(o.node, "%s has neither ammofile nor uris; add one of them", section)
 	case !slices.Contains(ammoKinds, src.kind):

@@ -55,6 +55,7 @@ type execution struct {
 	late     uint64            // requests that were never sent
 	answers  map[uint64][]reply
 	steps    map[uint64][]sample
+	under    map[uint64]begun
 	cause    criterion // that has ended the load
 }
 
@@ -66,12 +67,18 @@ type reply struct {
 	parts        protocol.Parts
 }
 
+// begun is how many requests a scenario under way has begun, and the last one.
+type begun struct {
+	count, step int
+	at          time.Time
+}
+
 var _ measure.Sink = (*execution)(nil)
 
 func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	e.outputs = out
 	e.seconds, e.busy, e.all = map[int64]*second{}, map[int64]float64{}, newSecond(0)
-	e.answers, e.steps = map[uint64][]reply{}, map[uint64][]sample{}
+	e.answers, e.steps, e.under = map[uint64][]reply{}, map[uint64][]sample{}, map[uint64]begun{}
 	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Ready: e.ready, Result: e.result, Exit: e.exit,
 		Control: func(end, _ func()) { e.end = end }, Close: e.close}
 	if !e.quiet && !e.replacing {
@@ -92,7 +99,7 @@ func (e *execution) attach(w *workload.Workload) {
 	}
 	w.Timed = e.timed
 	if e.program.Scenarios() {
-		e.program.OnAnswer = e.answered
+		e.program.OnAnswer, e.program.OnStep = e.answered, e.stepBegins
 		w.TimedRequests = e.timedRequest
 		return
 	}
@@ -223,15 +230,23 @@ func (e *execution) timed(t workload.Timing) {
 		return
 	}
 	s := sample{sent: e.clock(t.EndNs).Add(time.Duration(sent)), tag: e.tag(t.Index), real: max(t.EndNs-sent, 0) / 1000,
-		out: int64(e.program.Size(t.Index)), in: t.Facts.BytesIn, net: netCode(t.Class, t.Text, t.SentNs != 0)}
+		out: int64(e.program.Size(t.Index)), in: t.Facts.BytesIn}
+	generator := e.config.streams[0].generator
+	s.net = netCode(generator, t.Class, t.Text, t.SentNs != 0)
 	if e.config.streams[0].calls != nil {
 		// Pandora's gun reports the status and the whole time, and no error numbers.
 		s.in, s.net, s.proto = 0, noError, callStatus(t.Class, t.Code, t.Text)
 		e.add(&s)
 		return
 	}
-	if s.net == noError {
+	switch {
+	case s.net == noError || t.Facts.Status != 0 && generator == "pandora":
 		s.proto = t.Facts.Status
+	case generator == "bfg":
+		s.proto = otherStatus
+	}
+	if e.config.numbered {
+		s.tag += "#" + strconv.FormatUint(t.Index+1, 10)
 	}
 	s.split(&t.Facts.Parts)
 	e.add(&s)
@@ -272,7 +287,7 @@ func (e *execution) timedRequest(t workload.Timing) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := sample{sent: e.clock(t.EndNs).Add(time.Duration(t.SentNs)), tag: e.program.StepTag(t.Index, t.Step),
-		real: max(t.EndNs-t.SentNs, 0) / 1000, net: netCode(t.Class, t.Text, false)}
+		real: max(t.EndNs-t.SentNs, 0) / 1000, net: netCode("pandora", t.Class, t.Text, false)}
 	calls := e.config.streams[0].calls != nil
 	if calls {
 		s.net, s.proto = noError, callStatus(t.Class, t.Code, t.Text)
@@ -291,14 +306,37 @@ func (e *execution) timedRequest(t workload.Timing) {
 	e.steps[t.Index] = append(e.steps[t.Index], s)
 }
 
-// played writes the requests of a scenario that is over. One that failed after an answer is written as Pandora does.
+// stepBegins is a Program's OnStep.
+func (e *execution) stepBegins(index uint64, step int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.under[index] = begun{count: e.under[index].count + 1, step: step, at: time.Now()}
+}
+
+// unplayed reports whether a scenario that ended so did before its last request was over.
+func unplayed(class protocol.Class, code string) bool {
+	return code == "assert" || code == "request" || class != protocol.OK && class != protocol.Server
+}
+
+// played writes the requests of a scenario that is over. One that ended it is written as Pandora does.
 func (e *execution) played(t *workload.Timing) {
-	all := e.steps[t.Index]
+	all, begun := e.steps[t.Index], e.under[t.Index]
 	delete(e.steps, t.Index)
 	delete(e.answers, t.Index)
+	delete(e.under, t.Index)
+	calls := e.config.streams[0].calls != nil
+	if len(all) < begun.count && t.Class != protocol.OK { // the last one wasn't sent, or had no answer
+		s := sample{sent: begun.at, tag: e.program.StepTag(t.Index, begun.step)}
+		if t.Code != "request" {
+			s.real = max(e.clock(t.EndNs).Add(time.Duration(t.EndNs)).Sub(begun.at).Microseconds(), 0)
+		}
+		if calls && t.Code != "request" {
+			s.proto = callStatus(t.Class, t.Code, t.Text)
+		}
+		all = append(all, s)
+	}
 	for i := range all {
-		calls := e.config.streams[0].calls != nil
-		if i == len(all)-1 && t.Class != protocol.OK && t.Code == "assert" && !calls {
+		if i == len(all)-1 && unplayed(t.Class, t.Code) && !calls {
 			all[i].tag, all[i].net, all[i].proto = all[i].tag+"|"+noTag, errOther, 0
 		}
 		e.add(&all[i])
@@ -323,10 +361,24 @@ func (e *execution) Interval(iv *measure.Interval) error {
 		e.busy[iv.UnixNs/1e9] = iv.Pace.InFlightNs / float64(length)
 	}
 	for i := range iv.Operations {
-		e.late += iv.Operations[i].Dropped()
+		dropped := iv.Operations[i].Dropped()
+		e.late += dropped
+		if e.config.streams[0].generator == "pandora" {
+			e.discarded(dropped, iv.UnixNs+iv.EndNs-iv.StartNs)
+		}
 	}
 	e.report(time.Now().Add(-settled).Unix() - 1)
 	return nil
+}
+
+// discardedTag is the tag of requests that were never sent.
+const discardedTag = "discarded"
+
+// discarded writes requests that were never sent, as Pandora does. The lock is held.
+func (e *execution) discarded(n uint64, endNs int64) {
+	for range n {
+		e.add(&sample{sent: time.Unix(0, endNs), tag: discardedTag, net: errDiscarded})
+	}
 }
 
 // report reports the seconds up to one: a line for each, and the criteria of autostop. The lock is held.
@@ -374,8 +426,9 @@ func (e *execution) tell(s *second) {
 // stop ends the load by a criterion.
 func (e *execution) stop(c criterion, s *second) {
 	e.cause = c
-	fmt.Fprintf(e.outputs.Err, "%s [WARNING] Autostop criterion requested test stop on %d rps: %s\n",
-		time.Now().Format(time.TimeOnly), len(s.all.realUs), c.explain())
+	now := time.Now().Format(time.TimeOnly)
+	fmt.Fprintf(e.outputs.Err, "%s [WARNING] Autostop criterion requested test stop on %d rps: %s\n"+
+		"%s [WARNING] Autostop criterion requested test stop: %s\n", now, len(s.all.realUs), c.source(), now, c.explain())
 	if e.end != nil {
 		e.end()
 	}
@@ -459,7 +512,11 @@ func (e *execution) exit(run *record.Run) error {
 func (e *execution) screen() string {
 	var b strings.Builder
 	n := len(e.all.all.realUs)
-	fmt.Fprintf(&b, "Requests: %d", n)
+	sent := n
+	if discarded := e.all.tagged[discardedTag]; discarded != nil {
+		sent -= len(discarded.realUs)
+	}
+	fmt.Fprintf(&b, "Requests: %d", sent)
 	if e.late > 0 {
 		fmt.Fprintf(&b, ", not sent: %d (no instance was free)", e.late)
 	}

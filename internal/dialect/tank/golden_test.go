@@ -256,7 +256,7 @@ func TestListsThatEndInTheMiddle(t *testing.T) {
 		"Pandora raw":     {"raw", "500 t\nGET / HTTP/1.1\r\n", "x:1:1: the list ends in the middle"},
 		"Pandora uripost": {"uripost", "50 /b\nhell", "x:1:1: the list ends in the middle"},
 		"Pandora JSON":    {"json", "{\"uri\": \"/a\"}\n{\"uri\": ", "x:2:1: isn't a request in JSON"},
-		"Pandora list":    {"json", "[{\"uri\": \"/a\"},", "x:1:1: isn't a list of requests in JSON"},
+		"Pandora list":    {"json", "[{\"uri\": \"/a\"},", "x:1:1: isn't a request in JSON: the list ends in the middle"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := (&pandoraSource{name: "x", kind: c.kind, host: "h"}).read([]byte(c.text)); err == nil ||

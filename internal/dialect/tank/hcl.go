@@ -58,7 +58,7 @@ var hclFunctions = map[string]function.Function{
 // hcl reads scenarios in HCL as the YAML that stands for them. It returns nil after faults.
 func (r *reader) hcl(text []byte) *yaml.Node {
 	f, wrong := hclsyntax.ParseConfig(text, r.file, hcl.InitialPos)
-	if r.wrong(wrong) {
+	if r.wrong(wrong[:min(len(wrong), 1)]) { // others follow from the first one
 		return nil
 	}
 	body := f.Body.(*hclsyntax.Body)

@@ -51,6 +51,8 @@ type Program struct {
 	// OnAnswer, if not nil, receives the answer of each request of a scenario: the number of the operation, and that
 	// of the step. It is set before the load.
 	OnAnswer func(index uint64, step, status int, bytesIn int64, bytesOut int, parts protocol.Parts)
+	// OnStep, if not nil, is told before each request of a scenario, even if it can't be made.
+	OnStep func(index uint64, step int)
 }
 
 var _ script.Program = (*Program)(nil)
@@ -215,11 +217,10 @@ func (p *Program) compileScenarios(s *script.Source) error {
 		p.order = append(p.order, n)
 	}
 	if text := s.Options["sources"]; text != "" {
-		v, err := decodeJSON([]byte(unveil(text)))
-		if err != nil {
+		var err error
+		if p.sources, err = decodeSources(unveil(text)); err != nil {
 			return fmt.Errorf("option sources: %w", err)
 		}
-		p.sources, _ = v.(map[string]any)
 	}
 	for op := range s.Operations {
 		sc := &scenario{}
@@ -343,6 +344,9 @@ func (s *session) Again() script.Step {
 // send sends the request of the scenario's step.
 func (s *session) send() script.Step {
 	last := s.player.at == len(s.player.scenario.Steps)-1
+	if on := s.program.OnStep; on != nil {
+		on(s.index, s.player.at)
+	}
 	if s.player.step().Call != nil {
 		args, err := s.player.nextCall()
 		if err != nil {
@@ -385,14 +389,17 @@ func (s *session) Answered(r *protocol.Reply) script.Step {
 	if on := s.program.OnAnswer; on != nil {
 		on(s.index, s.player.at, status, r.BytesIn, len(s.args[1].B), r.Parts)
 	}
-	if r.Status == 0 && !call || r.Fatal {
+	if r.Status == 0 && !call || r.Fatal || call && r.Class == protocol.Client {
 		return script.Step{Failure: r.Failure}
 	}
 	a := answer{status: status}
 	if call && r.Failure.Class == protocol.OK && len(r.Captured) > 0 { // a call that fails doesn't end the scenario
 		a.body = bytes.Clone(r.Captured[0].B)
+		if len(r.Captured) == 2 {
+			a.text = bytes.Clone(r.Captured[1].B)
+		}
 	}
-	if len(r.Captured) == 2 {
+	if !call && len(r.Captured) == 2 {
 		a.head, a.body = bytes.Clone(r.Captured[0].B), bytes.Clone(r.Captured[1].B)
 	}
 	if err := s.player.answered(&a); err != nil {

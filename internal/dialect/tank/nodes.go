@@ -1,14 +1,18 @@
 package tank
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/base/jsontext"
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/base/suggest"
 )
 
@@ -271,11 +275,44 @@ func value(n *yaml.Node, depth int) any {
 	return n.Value
 }
 
+// placedError is a fault at a line of a text.
+type placedError struct {
+	line int
+	text string
+}
+
+func (e *placedError) Error() string { return e.text }
+
+// inFile returns a fault of a file, with its line if that is known.
+func inFile(file string, err error) error {
+	if at, ok := errors.AsType[*placedError](err); ok {
+		return fmt.Errorf("%s:%d:1: %s", file, at.line, at.text)
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
+
+var yamlLine = lazyregexp.New(`^(?:yaml: )?(?:unmarshal errors: )?(?:line (\d+): )?`)
+
+// notYAML returns the fault of a text that can't be parsed.
+func notYAML(text []byte, err error) error {
+	message := strings.Join(strings.Fields(err.Error()), " ")
+	head := yamlLine().FindStringSubmatch(message)
+	line, _ := strconv.Atoi(head[1])
+	if line == 0 { // of a character, whose place isn't told
+		at := bytes.IndexFunc(text, func(c rune) bool {
+			return c == utf8.RuneError || c == 0x7f || c < ' ' && !strings.ContainsRune("\t\r\n", c)
+		})
+		line = 1 + bytes.Count(text[:max(at, 0)], []byte("\n"))
+	}
+	line = min(line, 1+bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n")))
+	return &placedError{line: line, text: "isn't YAML: " + message[len(head[0]):]}
+}
+
 // parseYAML returns the root of a YAML document.
 func parseYAML(text []byte) (*yaml.Node, error) {
 	var n yaml.Node
 	if err := yaml.Unmarshal(jsontext.ForYAML(text), &n); err != nil {
-		return nil, fmt.Errorf("isn't YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
+		return nil, notYAML(text, err)
 	}
 	if n.Kind != yaml.DocumentNode || len(n.Content) != 1 {
 		return nil, fmt.Errorf("is empty")

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -27,11 +28,9 @@ func (h pandoraHeader) set(name, value string) { h[textproto.CanonicalMIMEHeader
 // pandoraAgent is what Go's net/http sends as User-Agent.
 const pandoraAgent = "Go-http-client/1.1"
 
-// fields returns the header fields of a request in the order in which net/http writes them.
+// fields returns the header fields of a request in the order in which net/http writes them. It takes Host from the URI,
+// or from the target, and never from a field.
 func (h pandoraHeader) fields(host string, body []byte, method string) (all [][2]string) {
-	if v, ok := h["Host"]; ok && v != "" {
-		host = v
-	}
 	agent := pandoraAgent
 	if v, ok := h["User-Agent"]; ok {
 		agent = v
@@ -262,43 +261,48 @@ type entity struct {
 // entities reads requests in JSON: a list, or one after the other.
 func (s *pandoraSource) entities(p *scanner, common http.Header, a *ammo) error {
 	d := json.NewDecoder(bytes.NewReader(p.rest))
-	var all []entity
-	text := bytes.TrimSpace(p.rest)
-	line := func() int { return 1 + bytes.Count(p.rest[:d.InputOffset()], []byte("\n")) }
-	if bytes.HasPrefix(text, []byte("[")) {
-		if err := d.Decode(&all); err != nil {
-			p.line = line()
-			return p.fault("isn't a list of requests in JSON: %v", err)
-		}
+	listed := bytes.HasPrefix(bytes.TrimSpace(p.rest), []byte("["))
+	if listed {
+		_, _ = d.Token()
 	}
-	for len(all) == 0 || !bytes.HasPrefix(text, []byte("[")) {
-		if !d.More() {
-			break
+	wrong := func(what string, err error) error {
+		p.line = 1 + bytes.Count(p.rest[:d.InputOffset()], []byte("\n"))
+		if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+			err = errors.New("the list ends in the middle")
 		}
+		return p.fault("%s: %v", what, err)
+	}
+	for d.More() {
 		var e entity
 		if err := d.Decode(&e); err != nil {
-			p.line = line()
-			return p.fault("isn't a request in JSON: %v", err)
+			return wrong("isn't a request in JSON", err)
 		}
-		all = append(all, e)
+		if err := s.entity(&e, common, a); err != nil {
+			return wrong(fmt.Sprintf("request %d", len(a.shots)+1), err)
+		}
 	}
-	for i, e := range all {
-		h := common.Clone()
-		for _, name := range sortedKeys(e.Headers) {
-			h.Set(name, e.Headers[name])
-		}
-		err := fmt.Errorf("%.60q is no path", secret.Address(e.URI))
-		if strings.HasPrefix(e.URI, "/") {
-			var req *http.Request
-			if req, err = s.make(e.Method, "http://"+e.Host+e.URI, h, []byte(e.Body)); err == nil {
-				err = s.add(a, req, e.Tag)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("%s: request %d: %w", s.name, i+1, err)
+	if listed {
+		if _, err := d.Token(); err != nil {
+			return wrong("isn't a list of requests in JSON", err)
 		}
 	}
 	return nil
+}
+
+// entity adds a request.
+func (s *pandoraSource) entity(e *entity, common http.Header, a *ammo) error {
+	h := common.Clone()
+	for _, name := range sortedKeys(e.Headers) {
+		h.Set(name, e.Headers[name])
+	}
+	if !strings.HasPrefix(e.URI, "/") {
+		return fmt.Errorf("%.60q is no path", secret.Address(e.URI))
+	}
+	req, err := s.make(e.Method, "http://"+e.Host+e.URI, h, []byte(e.Body))
+	if err != nil {
+		return err
+	}
+	return s.add(a, req, e.Tag)
 }
 
 // autotag returns the beginning of a path, with so many elements.

@@ -56,21 +56,42 @@ const (
 	errTimeout = 110 // ETIMEDOUT
 	errRefused = 111 // ECONNREFUSED
 	errOther   = 999 // Pandora's for failures without a number
+	// errDiscarded is Pandora's for requests that weren't sent because no instance was free.
+	errDiscarded = 777
 )
 
-// netCode returns the error number of a failure of that class and text. sent says whether the request was sent.
-func netCode(class protocol.Class, text string, sent bool) int {
+// errnoTexts are texts of the system in failures, with their numbers.
+var errnoTexts = []struct {
+	text   string
+	number int
+}{{"connection reset", errReset}, {"broken pipe", 32}, {"connection refused", errRefused},
+	{"network is unreachable", 101}, {"no route to host", 113}, {"no such host", errOther}}
+
+// netCode returns the error number by which a generator reports a failure of that class and text. sent says whether
+// the request was sent.
+func netCode(generator string, class protocol.Class, text string, sent bool) int {
+	lost := class == protocol.UnknownOutcome || class == protocol.Connect && sent
 	switch {
 	case class == protocol.OK || class == protocol.Server:
 		return noError
+	case generator == "bfg" && class != protocol.Client:
+		return 1
 	case protocol.Overdue(class, text):
 		return errTimeout
-	case class == protocol.UnknownOutcome || class == protocol.Connect && sent:
+	case lost || class == protocol.Connect:
+		for _, known := range errnoTexts {
+			if strings.Contains(text, known.text) {
+				return known.number
+			}
+		}
+	}
+	switch {
+	case lost && text == "": // of a worker's request
 		return errReset
-	case class == protocol.Connect:
+	case class == protocol.Connect && !sent:
 		return errRefused
-	case class == protocol.Protocol:
-		return errProto
+	case (lost || class == protocol.Protocol) && generator == "phantom":
+		return errProto // the answer ends in the middle, or isn't HTTP
 	}
 	return errOther
 }

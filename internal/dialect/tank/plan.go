@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/dialect/calls"
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
@@ -58,7 +59,8 @@ func (s *stream) target() *plan.Plan {
 		p.Target = s.calls.Target()
 		return p
 	}
-	p.Target = plan.Target{Protocol: "http", Addresses: []string{s.address}, Options: s.options}
+	p.Target = plan.Target{Protocol: "http", Addresses: []string{s.address}, Options: s.options,
+		Way: plan.Way{Via: s.via}}
 	if s.tls.on {
 		p.Target.Protocol = "https"
 		p.Target.TLS = plan.TLS{Enabled: true, InsecureSkipVerify: true, CertFile: s.tls.cert, KeyFile: s.tls.key}
@@ -183,11 +185,30 @@ func (c *Config) load(p *plan.Plan, s *stream) error {
 		}
 	}
 	p.Settings.SessionsAsNeeded = true
+	c.share(p, s)
 	s.limited()
 	if s.limit > 0 {
 		p.Load = cut(p.Load, s.limit)
 	}
 	return c.some(p, s)
+}
+
+// share spreads the instances over the connections that they share.
+func (c *Config) share(p *plan.Plan, s *stream) {
+	starts := s.load.startsMs
+	switch {
+	case s.clients == 0:
+		return
+	case s.load.closed != nil && starts[len(starts)-1] > 0:
+		c.note("pandora: shared-client isn't followed, since instances start bit by bit; each has its connection")
+		return
+	}
+	p.Settings.Sessions, p.Settings.Pipeline = calls.Spread(p.Settings.Sessions, s.clients, s.tls.on, p.Settings.Tier)
+	for i := range p.Load {
+		if n := &p.Load[i].Sessions; *n > 0 {
+			*n = min(*n, p.Settings.Sessions)
+		}
+	}
 }
 
 // closed sets the phases of a pool whose instances send as fast as they can.
@@ -201,6 +222,7 @@ func (c *Config) closed(p *plan.Plan, s *stream) error {
 	}
 	p.Settings.Sessions = min(s.load.sessions, len(s.load.startsMs))
 	p.Settings.LatePolicy, p.Settings.EndOnTime = "", false
+	c.share(p, s)
 	return nil
 }
 

@@ -2,8 +2,8 @@ package tank
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,7 +40,7 @@ func (c *Config) pandora(o *object) {
 			return
 		}
 		if n, err = parseYAML(text); err != nil {
-			c.fault(o.get("config_file"), "%s: %v", file, err)
+			c.faults = append(c.faults, inFile(file, err).Error())
 			return
 		}
 		mark(n, file, 0)
@@ -126,7 +126,10 @@ var gunKeys = []string{"type", "target", "ssl", "connect-ssl", "tls-handshake-ti
 	"expect-continue-timeout", "shared-client", "dial", "answlog", "auto-tag", "httptrace", "redirect"}
 
 // guns are the guns that are sent.
-var guns = []string{"http", "http2", "http/scenario", callGun, callPlay}
+var guns = []string{"http", "http2", connectGun, "http/scenario", callGun, callPlay}
+
+// connectGun is the gun that sends requests through a tunnel, for which it asks the target.
+const connectGun = "connect"
 
 // pool reads a pool.
 func (c *Config) pool(p *object) {
@@ -155,6 +158,12 @@ func (c *Config) pool(p *object) {
 	}
 	s.address = c.address(g, "target", nil, s.tls.on, "the gun")
 	web := c.gun(g, s)
+	if kind == connectGun {
+		s.via = "http://" + s.address
+		if c.flag(g.get("connect-ssl"), "connect-ssl", false) {
+			s.via = "https://" + s.address
+		}
+	}
 	c.ammos(a, g, s, kind, web)
 	c.finishPool(p, s)
 }
@@ -204,8 +213,9 @@ func (c *Config) gun(g *object, s *stream) (web bool) {
 func (c *Config) unfollowed(g *object) {
 	if n := g.get("shared-client"); n != nil {
 		o := c.object(n, "shared-client", "enabled", "client-number")
-		if o != nil && c.flag(o.get("enabled"), "enabled", false) {
-			c.note("pandora: shared-client isn't followed; each instance has its connection")
+		kind := c.text(g.get("type"), "type")
+		if o != nil && c.flag(o.get("enabled"), "enabled", false) && kind != callGun {
+			c.note("pandora: shared-client isn't followed by the gun %s; each instance has its connection", kind)
 		}
 	}
 	if n := g.get("answlog"); n != nil {
@@ -231,6 +241,7 @@ func (c *Config) result(p *object) {
 		if file := c.text(o.get("destination"), "destination"); file != "" {
 			c.phout = file
 		}
+		c.numbered = c.flag(o.get("id"), "id", false)
 	case "discard", "log", "jsonlines", "":
 	default:
 		c.fault(o.get("type"), "the result %q isn't available; use phout", kind)
@@ -303,6 +314,9 @@ func (c *Config) ammos(a, g *object, s *stream, gun string, web bool) {
 		}
 		c.scenarios(o.get("file"), file, s, 0)
 		return
+	}
+	if kind == webGun { // the provider of all formats
+		kind = c.text(o.get("decoder"), "decoder")
 	}
 	format, ok := pandoraKinds[kind]
 	if !ok {
@@ -404,7 +418,7 @@ func (c *Config) profile(p *object, s *stream) {
 		factor = float64(len(startsMs))
 		c.note("pandora: rps-per-instance: the rates are those of all %d instances together", len(startsMs))
 	}
-	steps := c.either(p.get("rps"))
+	steps := c.either(p.get("rps"), 0)
 	if len(steps) == 0 {
 		c.fault(p.node, "the pool has no rps; add for example rps: {type: line, from: 1, to: 5, duration: 60s}")
 		return
@@ -424,13 +438,24 @@ func (c *Config) profile(p *object, s *stream) {
 	}
 }
 
-// either returns the items of a list, or the only value.
-func (c *Config) either(n *yaml.Node) []*yaml.Node {
-	switch {
-	case null(n):
+// either returns the items of a list, those of schedules that are composed of others, or the only value.
+func (c *Config) either(n *yaml.Node, depth int) (all []*yaml.Node) {
+	switch n = resolve(n); {
+	case null(n) || depth > maxDepth:
 		return nil
 	case n.Kind == yaml.SequenceNode:
-		return c.list(n, "rps")
+		for _, item := range n.Content {
+			all = append(all, c.either(item, depth+1)...)
+		}
+		return all
+	case n.Kind == yaml.MappingNode:
+		o := &object{node: n, entries: pairsOf(n, 0)}
+		if kind := o.get("type"); kind != nil && kind.Value == "composite" {
+			if o = c.object(n, "composite", "type", "nested"); o == nil {
+				return nil
+			}
+			return c.either(o.get("nested"), depth+1)
+		}
 	}
 	return []*yaml.Node{n}
 }
@@ -443,6 +468,10 @@ func (c *Config) step(r *rates, o *object, s *stream, factor float64, several bo
 			return 0
 		}
 		return c.number(o.get(key), key) * factor
+	}
+	if !slices.Contains([]string{"const", "line", "step", "once", "unlimited"}, kind) {
+		c.fault(o.node, "the schedule %q isn't available; use const, line, step, once or unlimited", kind)
+		return
 	}
 	lasts := time.Duration(0)
 	if o.get("duration") != nil {
@@ -469,7 +498,7 @@ func (c *Config) step(r *rates, o *object, s *stream, factor float64, several bo
 		}
 	case "once", "unlimited":
 		if several {
-			c.fault(o.node, "%s among other steps isn't available", kind)
+			c.amongSteps(r, o, kind)
 			return
 		}
 		if kind == "unlimited" {
@@ -483,16 +512,29 @@ func (c *Config) step(r *rates, o *object, s *stream, factor float64, several bo
 		}
 		s.load.closed = []plan.Phase{{Name: "once", Kind: plan.Closed, Operations: uint64(times)}}
 		s.load.sessions = min(s.load.sessions, times)
+	}
+}
+
+// amongSteps adds requests that are due at once. They take a millisecond.
+func (c *Config) amongSteps(r *rates, o *object, kind string) {
+	times := c.whole(o.get("times"), "times", 0)
+	switch {
+	case kind != "once":
+		c.fault(o.node, "%s among other steps isn't available", kind)
+	case times < 1 || times > mostTogether:
+		c.fault(o.node, "once: times must be from 1 to %d", mostTogether)
 	default:
-		c.fault(o.node, "the schedule %q isn't available; use const, line, step, once or unlimited", kind)
+		r.phases = append(r.phases, plan.Listed(fmt.Sprintf("once(%d)", times), make([]time.Duration, times),
+			time.Millisecond))
 	}
 }
 
 // startup returns when instances start, in ms.
 func (c *Config) startup(n *yaml.Node) []int64 {
 	var b starts
-	steps := c.either(n)
-	if len(steps) == 0 {
+	before := len(c.faults)
+	steps := c.either(n, 0)
+	if len(steps) == 0 && len(c.faults) == before {
 		c.fault(n, "the pool has no startup; add for example startup: {type: once, times: 10}")
 		return nil
 	}
@@ -505,17 +547,12 @@ func (c *Config) startup(n *yaml.Node) []int64 {
 		switch kind := c.text(o.get("type"), "type"); kind {
 		case "once":
 			err = b.start(c.whole(o.get("times"), "times", 0))
-		case "const":
-			ops, lasts := c.number(o.get("ops"), "ops"), c.duration(o.get("duration"), "duration")
-			begin := b.now
-			count := min(ops*lasts.Seconds(), mostInstances+1)
-			for i := range int(count) {
-				b.now = begin + int64(float64(i)*1000/ops)
-				if err = b.start(1); err != nil {
-					break
-				}
+		case "const", "line", "step":
+			var r rates
+			if c.step(&r, o, nil, 1, true); len(c.faults) > before {
+				return nil
 			}
-			b.now = begin + lasts.Milliseconds()
+			err = b.rated(r.phases)
 		case "instance_step":
 			from, to := c.whole(o.get("from"), "from", 0), c.whole(o.get("to"), "to", 0)
 			by := c.whole(o.get("step"), "step", 0)
@@ -530,7 +567,7 @@ func (c *Config) startup(n *yaml.Node) []int64 {
 				err = b.start(by)
 			}
 		default:
-			c.fault(item, "the startup %q isn't available; use once, const or instance_step", kind)
+			c.fault(item, "the startup %q isn't available; use once, const, line, step or instance_step", kind)
 			return nil
 		}
 		if err != nil {
@@ -538,7 +575,7 @@ func (c *Config) startup(n *yaml.Node) []int64 {
 			return nil
 		}
 	}
-	if len(b.atMs) == 0 {
+	if len(b.atMs) == 0 && len(c.faults) == before {
 		c.fault(n, "startup starts no instance")
 	}
 	return b.atMs
@@ -575,7 +612,7 @@ func (c *Config) scenarios(n *yaml.Node, file string, s *stream, deadline time.D
 		}
 	}
 	if err != nil {
-		r.faults = append(r.faults, file+": "+err.Error())
+		r.faults = append(r.faults, inFile(file, err).Error())
 	}
 	c.faults = append(c.faults, r.faults...)
 	c.notes = append(c.notes, r.notes...)
@@ -623,8 +660,8 @@ func (r *reader) playbook(root *yaml.Node, folder string, deadline time.Duration
 			book.order = append(book.order, i)
 		}
 	}
-	b, err := json.Marshal(sources)
-	book.sources = string(b)
+	var err error
+	book.sources, err = encodeSources(sources)
 	return book, err
 }
 
@@ -675,14 +712,33 @@ func (r *reader) source(n *yaml.Node, folder string, all map[string]any) {
 			all[name], err = decodeJSON(text)
 		}
 	case "variables":
-		all[name] = value(o.get("variables"), 0)
+		all[name], err = called(value(o.get("variables"), 0), rand.New(rand.NewPCG(1, 1)))
 	default:
 		r.fault(cmp.Or(o.get("type"), n), "the variable source %q isn't available; use file/csv, file/json or variables",
 			kind)
 	}
 	if err != nil {
-		r.fault(cmp.Or(o.get("file"), n), "%s: %v", r.text(o.get("file"), "file"), err)
+		r.fault(cmp.Or(o.get("file"), n), "%s: %v", cmp.Or(r.text(o.get("file"), "file"), name), err)
 	}
+}
+
+// called replaces texts of variables that call a function by its result. It is called once, before the load.
+func called(v any, random *rand.Rand) (any, error) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(v) {
+			one, err := called(v[name], random)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			v[name] = one
+		}
+	case string:
+		if made, ok, err := call(v, nil, nil, random); ok {
+			return made, err
+		}
+	}
+	return v, nil
 }
 
 // strings reads a mapping of texts.
@@ -745,6 +801,7 @@ func (r *reader) request(n *yaml.Node) *scenarioStep {
 		}
 		if err := after.compile(); err != nil {
 			r.fault(p, "postprocessor %s: %v", after.Type, err)
+			continue
 		}
 		s.After = append(s.After, after)
 	}
@@ -793,7 +850,11 @@ func (r *reader) scenario(n *yaml.Node, known map[string]*scenarioStep) (*scenar
 	if len(sc.Steps) == 0 && len(r.faults) == 0 {
 		r.fault(n, "scenario %s has no requests", sc.Name)
 	}
-	return sc, max(r.whole(o.get("weight"), "weight", 1), 1)
+	weight := r.whole(o.get("weight"), "weight", 1)
+	if weight < 0 {
+		r.fault(o.get("weight"), "weight must be above 0, not %d", weight)
+	}
+	return sc, max(weight, 1)
 }
 
 // mostSteps is the greatest number of requests of a scenario.

@@ -51,7 +51,7 @@ type callEntry struct {
 
 // request returns the call in the form that drivers use.
 func (e *callEntry) request() protocol.Request {
-	r := &protocol.RPC{Method: e.Method, Messages: []string{calls.Escape(e.Message)}, Deadline: e.Deadline}
+	r := &protocol.RPC{Method: e.Method, Unary: true, Messages: []string{calls.Escape(e.Message)}, Deadline: e.Deadline}
 	for _, name := range sortedKeys(e.Metadata) {
 		r.Metadata = append(r.Metadata, [2]string{strings.ToLower(name), calls.Escape(e.Metadata[name])})
 	}
@@ -108,6 +108,12 @@ func (c *Config) callPool(p, g, a *object, gun string) {
 	}
 	if n := g.get("reflect_metadata"); n != nil {
 		s.calls.Reflection = c.strings(n, "reflect_metadata")
+	}
+	if n := g.get("shared-client"); n != nil && gun == callGun {
+		o := c.object(n, "shared-client", "enabled", "client-number")
+		if o != nil && c.flag(o.get("enabled"), "enabled", false) {
+			s.clients = max(c.whole(o.get("client-number"), "client-number", 1), 1)
+		}
 	}
 	c.unfollowed(g)
 	c.callAmmo(a, s, gun, deadline)
@@ -216,6 +222,7 @@ var callStatuses = [...]int{0: 200, 1: 499, 3: 400, 4: lateStatus, 5: 404, 6: 40
 	11: 400, 12: 501, 14: goneStatus, 16: 401}
 
 const (
+	wrongStatus = 400 // the message doesn't fit the method
 	lateStatus  = 504
 	goneStatus  = 503
 	otherStatus = 500
@@ -231,6 +238,8 @@ func callStatus(class protocol.Class, code, text string) int {
 	switch {
 	case class == protocol.OK:
 		return callStatuses[0]
+	case class == protocol.Client:
+		return wrongStatus
 	case protocol.Overdue(class, text):
 		return lateStatus
 	case class == protocol.Connect || class == protocol.UnknownOutcome:

@@ -67,8 +67,7 @@ func TestStatusesOfCalls(t *testing.T) {
 
 func TestFaultsOfCalls(t *testing.T) {
 	for text, want := range map[string]string{
-		"{name: a, call: Say}": `f:1:25: call a: "Say" is no method; write package.Service.Method`,
-		"{name: a, call: b.C.D, payload: '{{range .x}}{}{{end}}'}":       "f:1:9: call a: payload: {{range .x}}{}{{end}}: cond",
+		"{name: a, call: Say}":                                           `f:1:25: call a: "Say" is no method; write package.Service.Method`,
 		"{name: a, call: b.C.D, payload: '{{'}":                          "f:1:9: call a: payload:1: unclosed action",
 		"{name: a, call: b.C.D, preprocessors: [{type: x}]}":             `f:1:48: the preprocessor "x" isn't available; use prepare`,
 		"{name: a, call: b.C.D, postprocessors: [{type: var/jsonpath}]}": `f:1:49: the postprocessor "var/jsonpath" isn't`,

@@ -2,11 +2,13 @@ package tank
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	htmltemplate "html/template"
 	"io"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"brunt/internal/base/markup"
+	"brunt/internal/base/secret"
 	"brunt/internal/load/gen"
 )
 
@@ -240,6 +243,7 @@ type answer struct {
 	status int
 	head   []byte // lines
 	body   []byte
+	text   []byte // of a call: the message in protobuf's text format
 }
 
 // field returns a header field; "" if there is none.
@@ -293,8 +297,12 @@ func (p *postprocessor) do(a *answer, vars map[string]any) error {
 }
 
 func (p *postprocessor) assert(a *answer) error {
+	body := a.body
+	if a.text != nil {
+		body = a.text
+	}
 	for _, part := range p.Body {
-		if !bytes.Contains(a.body, []byte(part)) {
+		if !bytes.Contains(body, []byte(part)) {
 			return fmt.Errorf("assert failed: body does not contain %s", part)
 		}
 	}
@@ -393,11 +401,31 @@ func (p *player) next() ([]byte, error) {
 		}
 		h.set(t.name, v)
 	}
-	p.text = h.request(p.text[:0], s.Method, uri, p.program.host, []byte(body))
-	if strings.ContainsAny(uri, " \r\n") || !strings.HasPrefix(uri, "/") {
-		return nil, fmt.Errorf("request %s: %.80q is no path", s.Name, uri)
+	path, host, err := requestLine(uri, p.program.host)
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", s.Name, err)
 	}
+	p.text = h.request(p.text[:0], s.Method, path, host, []byte(body))
 	return p.text, nil
+}
+
+// requestLine returns what net/http sends for a URI: its path and query, and Host.
+func requestLine(uri, host string) (path, sentHost string, err error) {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/-_.~?=&+,", c)
+	}
+	if strings.HasPrefix(uri, "/") && !strings.HasPrefix(uri, "//") &&
+		!strings.ContainsFunc(uri, func(c rune) bool { return !plain(c) }) {
+		return uri, host, nil
+	}
+	req, err := http.NewRequest(http.MethodGet, uri, nil)
+	if err != nil {
+		return "", "", fmt.Errorf("%.80q is no URI", secret.Address(uri))
+	}
+	if path = req.URL.RequestURI(); !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "\r\n") {
+		return "", "", fmt.Errorf("%.80q is no path", secret.Address(uri))
+	}
+	return path, cmp.Or(req.Host, host), nil
 }
 
 func (p *player) execute(t *compiled) (string, error) {

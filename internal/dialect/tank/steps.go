@@ -260,6 +260,23 @@ func (b *starts) start(count int) error {
 	return nil
 }
 
+// rated starts instances at the rates of phases.
+func (b *starts) rated(phases []plan.Phase) error {
+	count := uint64(0)
+	for i := range phases {
+		count += min(expected(&phases[i]), mostInstances+1)
+	}
+	if uint64(len(b.atMs))+count > mostInstances {
+		return fmt.Errorf("more than %d instances", mostInstances)
+	}
+	at, end := dueTimes(phases)
+	for _, one := range at {
+		b.atMs = append(b.atMs, b.now+one.Milliseconds())
+	}
+	b.now += end.Milliseconds()
+	return nil
+}
+
 // mostInstances is the greatest number of instances.
 const mostInstances = plan.MaxSessions
 
@@ -310,7 +327,7 @@ func (b *starts) step(s *stepCall) error {
 	n := make([]int, len(v))
 	for i := range v {
 		if n[i] = int(v[i]); float64(n[i]) != v[i] || n[i] > mostInstances {
-			return fmt.Errorf("%s: %g is no number of instances", s.text, v[i])
+			return fmt.Errorf("%s: %q is no number of instances from 0 to %d", s.text, s.args[i], mostInstances)
 		}
 	}
 	switch s.name {

@@ -29,7 +29,8 @@ func (c *Config) checkTogether() {
 		case s.load.kind == "instances" || s.load.kind == "stpd_file" || s.load.closed != nil:
 			c.fault(s.node, "several streams send at once, and this one has no schedule of requests; "+
 				"give it a schedule of rps, or start brunt for each")
-		case s.tls != first.tls || s.late != first.late || !maps.Equal(s.options, first.options):
+		case s.tls != first.tls || s.via != first.via || s.clients != first.clients || s.late != first.late ||
+			!maps.Equal(s.options, first.options):
 			c.fault(s.node, "several streams send at once, and this one's connections differ from those of the first "+
 				"(generator, TLS, redirects, keep-alive, discard_overflow); start brunt for each")
 		}

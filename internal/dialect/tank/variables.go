@@ -240,131 +240,6 @@ func readCSV(in io.Reader, fields []string, ignoreFirst bool, delimiter string) 
 	}
 }
 
-// jsonPath is a compiled path in JSON: $.items[0].id, $['a b'], $.items[*].id, $..id.
-type jsonPath []pathStep
-
-// pathStep is a step of a path.
-type pathStep struct {
-	name  string
-	index int
-	kind  byte // 'n': a member, 'i': an element, '*': all, '.': a member at any depth
-}
-
-// parseJSONPath compiles a path.
-func parseJSONPath(text string) (p jsonPath, err error) {
-	rest, ok := strings.CutPrefix(text, "$")
-	if !ok {
-		return nil, fmt.Errorf("the path %q doesn't begin with $", text)
-	}
-	for rest != "" {
-		var s pathStep
-		switch {
-		case strings.HasPrefix(rest, ".."), rest[0] == '.':
-			s.kind = 'n'
-			if strings.HasPrefix(rest, "..") {
-				s.kind, rest = '.', rest[1:]
-			}
-			rest = rest[1:]
-			end := strings.IndexAny(rest, ".[")
-			if end < 0 {
-				end = len(rest)
-			}
-			if s.name, rest = rest[:end], rest[end:]; s.name == "" {
-				return nil, fmt.Errorf("the path %q has an empty name", text)
-			}
-			if s.name == "*" && s.kind == 'n' {
-				s.kind = '*'
-			}
-		case rest[0] == '[':
-			end := strings.IndexByte(rest, ']')
-			if end < 0 {
-				return nil, fmt.Errorf("the path %q has no ]", text)
-			}
-			word := strings.TrimSpace(rest[1:end])
-			rest = rest[end+1:]
-			switch {
-			case word == "*":
-				s.kind = '*'
-			case len(word) > 1 && (word[0] == '\'' || word[0] == '"') && word[len(word)-1] == word[0]:
-				s.kind, s.name = 'n', word[1:len(word)-1]
-			default:
-				if s.index, err = strconv.Atoi(word); err != nil {
-					return nil, fmt.Errorf("the path %q: [%s] is no index, name or *; filters aren't available", text, word)
-				}
-				s.kind = 'i'
-			}
-		default:
-			return nil, fmt.Errorf("the path %q: %.10q isn't expected", text, rest)
-		}
-		p = append(p, s)
-	}
-	return p, nil
-}
-
-// get returns the value at the path; a list after * and at any depth.
-func (p jsonPath) get(v any) (any, error) {
-	if len(p) == 0 {
-		return v, nil
-	}
-	s := p[0]
-	switch s.kind {
-	case 'n':
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil, fmt.Errorf("there is no member %s", s.name)
-		}
-		if v, ok = m[s.name]; !ok {
-			return nil, fmt.Errorf("there is no member %s", s.name)
-		}
-		return p[1:].get(v)
-	case 'i':
-		list, ok := v.([]any)
-		i := s.index
-		if i < 0 {
-			i += len(list)
-		}
-		if !ok || i < 0 || i >= len(list) {
-			return nil, fmt.Errorf("there is no element %d", s.index)
-		}
-		return p[1:].get(list[i])
-	}
-	found := []any{}
-	each := func(v any) {
-		if got, err := p[1:].get(v); err == nil {
-			found = append(found, got)
-		}
-	}
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			p.into(e, s, each, &found)
-		}
-	case map[string]any:
-		if s.kind == '.' {
-			if member, ok := v[s.name]; ok {
-				each(member)
-			}
-		}
-		for _, name := range sortedKeys(v) {
-			p.into(v[name], s, each, &found)
-		}
-	}
-	return found, nil
-}
-
-// into collects what the rest of the path finds in an element.
-func (p jsonPath) into(e any, s pathStep, each func(any), found *[]any) {
-	if s.kind == '*' {
-		each(e)
-		return
-	}
-	if got, err := p.get(e); err == nil {
-		if list, ok := got.([]any); ok {
-			*found = append(*found, list...)
-		}
-	}
-}
-
 // findXPath returns what an XPath expression finds in HTML: one value as a text, otherwise a list.
 func findXPath(doc *markup.Node, query string) (any, error) {
 	found, err := doc.XPath(query, false)
@@ -378,30 +253,79 @@ func findXPath(doc *markup.Node, query string) (any, error) {
 	return texts, nil
 }
 
-// decodeJSON decodes a text as a value; whole numbers stay whole.
-func decodeJSON(text []byte) (any, error) {
-	var v any
-	if err := json.Unmarshal(text, &v); err != nil {
-		return nil, err
-	}
-	return wholes(v), nil
+// decodeJSON decodes a text as Pandora does: all numbers are float64.
+func decodeJSON(text []byte) (v any, err error) {
+	err = json.Unmarshal(text, &v)
+	return v, err
 }
 
-// wholes makes whole numbers of those that are.
-func wholes(v any) any {
+// encodeSources returns the sources of variables as JSON in which floating numbers have a point or an exponent.
+func encodeSources(sources map[string]any) (string, error) {
+	text, err := json.Marshal(pointed(sources))
+	return string(text), err
+}
+
+// pointed returns a value whose floating numbers have a point or an exponent in JSON.
+func pointed(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name := range v {
+			out[name] = pointed(v[name])
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = pointed(v[i])
+		}
+		return out
+	case float64:
+		text := strconv.FormatFloat(v, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		return json.RawMessage(text)
+	}
+	return v
+}
+
+// decodeSources decodes what encodeSources returns.
+func decodeSources(text string) (map[string]any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v map[string]any
+	err := d.Decode(&v)
+	if err == nil {
+		_, err = numbered(v)
+	}
+	return v, err
+}
+
+// numbered replaces numbers by int64, or float64 if they have a point or an exponent.
+func numbered(v any) (out any, err error) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name := range v {
-			v[name] = wholes(v[name])
+			if v[name], err = numbered(v[name]); err != nil {
+				return nil, err
+			}
 		}
 	case []any:
 		for i := range v {
-			v[i] = wholes(v[i])
+			if v[i], err = numbered(v[i]); err != nil {
+				return nil, err
+			}
 		}
-	case float64:
-		if n := int64(v); float64(n) == v && n < 1<<53 && n > -1<<53 {
-			return n
+	case json.Number:
+		if strings.ContainsAny(v.String(), ".eE") {
+			return v.Float64()
 		}
+		n, err := v.Int64()
+		if err != nil {
+			return v.Float64()
+		}
+		return n, nil
 	}
-	return v
+	return v, nil
 }

@@ -87,7 +87,7 @@ func (f *figures) addAccount(o *measure.OperationAccount) {
 	}
 	failed := 0
 	for class, n := range o.Errors {
-		if code := netCode(protocol.Class(class), "", false); n > 0 && code != noError {
+		if code := netCode("phantom", protocol.Class(class), "", false); n > 0 && code != noError {
 			f.net[code] += int(n)
 			failed += int(n)
 		}

@@ -35,6 +35,9 @@ func newTanked(t *testing.T) *tanked {
 		s.mu.Lock()
 		s.requests = append(s.requests, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+r.Host+" "+string(body)))
 		s.mu.Unlock()
+		if strings.HasPrefix(r.URL.Path, "/eof") {
+			panic(http.ErrAbortHandler)
+		}
 		if strings.HasPrefix(r.URL.Path, "/bad") {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
@@ -168,6 +171,59 @@ pandora:
 	if got := column(t, phout, 10); got != "0 0 0 999 0 0 0 999" {
 		t.Errorf("net codes %s", got)
 	}
+	s.requests = nil
+	s.playsAsPandora(t)
+}
+
+// playsAsPandora plays scenarios that end in each way. What is sent, and the phout, are those of Pandora 0.5.29.
+func (s *tanked) playsAsPandora(t *testing.T) {
+	scenarios := shell.File(t, "scenarios.yaml", `
+variable_sources: [{type: variables, name: v, variables: {user: me, num: 7}}]
+requests:
+  - name: one
+    method: POST
+    uri: /json?x={{.source.v.num}}
+    headers: {Host: my.host}
+    body: '{{.source.v.user}}{{if eq .source.v.num 7}}!{{else}}?{{end}}'
+    postprocessors: [{type: var/jsonpath, mapping: {all: '$.items[*]', one: '$.items[?(@==8)]', t: $.token}}]
+  - name: two
+    method: GET
+    uri: '/two/{{range $i, $e := .request.one.postprocessor.all}}{{if $i}},{{end}}{{$e}}{{else}}none{{end}}'
+  - {name: spaces, method: GET, uri: "/a b/é?q={{len .request.one.postprocessor.one}}|x"}
+  - {name: whole, method: GET, uri: "http://abs.example:99/p#frag"}
+  - {name: template, method: GET, uri: "/{{index .request.one.postprocessor.all 9}}"}
+  - {name: gone, method: POST, uri: /eof}
+  - {name: nopath, method: GET, uri: /json, postprocessors: [{type: var/jsonpath, mapping: {x: $.none}}]}
+scenarios:
+  - {name: s, requests: [one, two, spaces, whole]}
+  - {name: t, requests: [one, template, one]}
+  - {name: u, requests: [one, gone, one]}
+  - {name: w, requests: [one, nopath, one]}
+`)
+	_, phout := s.tank(t, `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: http/scenario, target: ADDRESS}
+        ammo: {type: http/scenario, file: `+scenarios+`}
+        rps: {type: once, times: 4}
+        startup: {type: once, times: 1}
+`, "--threshold", "errors <= 100%")
+	const one = "POST /json?x=7 127.0.0.1 me!, "
+	if got, want := strings.Join(s.requests, ", "), one+"GET /two/7,8 127.0.0.1, "+
+		"GET /a%20b/%C3%A9?q=1|x 127.0.0.1, GET /p abs.example:99, "+one+one+"POST /eof 127.0.0.1, "+one+
+		"GET /json 127.0.0.1"; got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	if got := column(t, phout, 1); got != "s.one s.two s.spaces s.whole t.one t.template|__EMPTY__ u.one "+
+		"u.gone|__EMPTY__ w.one w.nopath|__EMPTY__" {
+		t.Errorf("tags %s", got)
+	}
+	if got := column(t, phout, 10) + " / " + column(t, phout, 11); got !=
+		"0 0 0 0 0 999 0 999 0 999 / 200 200 200 200 200 0 200 0 200 0" {
+		t.Errorf("codes %s", got)
+	}
 }
 
 // Parts of multi send at once, each its own list at its own rate to its own address.
@@ -280,6 +336,20 @@ pandora:
 	if got := strings.Join(kinds(), " "); got != "a a" {
 		t.Errorf("calls with the metadata kind %s, want a a", got)
 	}
+	path, _ := s.config(t, `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: grpc, target: "`+address+`", reflect_metadata: {Token: x}, shared-client: {enabled: true}}
+        ammo: {type: grpc/json, file: `+shell.List(t, `{"call": "brunt.test.Echo.List"}`)+`}
+        rps: {type: const, ops: 10, duration: 1s}
+        startup: {type: once, times: 5}
+`)
+	if o := shell.Run(t, "brunt tank", "-c", path); o.Code != 104 ||
+		!strings.Contains(o.Err, "brunt.test.Echo/List streams messages") {
+		t.Errorf("exit %d: %s", o.Code, o.Err)
+	}
 }
 
 // Calls of scenarios have variables from files, and from answers. Only an assertion ends a scenario.
@@ -306,9 +376,26 @@ call "again" {
   }
   payload = "{\"text\": \"{{.request.again.preprocessor.item}}\"}"
   postprocessor "assert/response" {
-    payload     = ["5"]
+    payload     = ["text:\"5\""]
     status_code = 200
   }
+}
+call "loop" {
+  call     = "brunt.test.Echo.Say"
+  tag      = "loop"
+  metadata = { Kind = "{{if .request.again.postprocessor.text}}yes{{else}}no{{end}}" }
+  payload  = <<EOF
+{"list": [{{range $i, $e := .request.say.postprocessor.list}}{{if $i}}, {{end}}{{$e}}{{end}}],
+ {{with .source.v}}"inner": {"text": "{{.word}} \"}"}{{end}}, "tags": {"{{randString 3 "a"}}": "b"}, "color": "BLUE"}
+EOF
+  postprocessor "assert/response" {
+    payload = ["list:4 list:5 tags:<key:\"aaa\" value:\"b\"> color:BLUE inner:<text:\"hello \\\"}\">"]
+  }
+}
+call "unfit" {
+  call    = "brunt.test.Echo.Say"
+  tag     = "unfit"
+  payload = "{ {{if true}}\"number\"{{end}}: \"{{.source.v.word}}\"}"
 }
 call "gone" {
   call    = "brunt.test.Echo.End"
@@ -322,7 +409,10 @@ call "check" {
   postprocessor "assert/response" { status_code = 200 }
 }
 scenario "s" {
-  requests = ["say", "again", "gone(2)", "check", "say"]
+  requests = ["say", "again", "loop", "gone(2)", "check", "say"]
+}
+scenario "t" {
+  requests = ["unfit", "say"]
 }
 `)
 	s := newTanked(t)
@@ -333,17 +423,17 @@ pandora:
     pools:
       - gun: {type: grpc/scenario, target: "`+address+`", reflect_metadata: {token: x}}
         ammo: {type: grpc/scenario, file: `+scenarios+`}
-        rps: {type: once, times: 2}
+        rps: {type: once, times: 4}
         startup: {type: once, times: 1}
 `, "--threshold", "errors <= 100%")
-	one := "s.one s.two s.three s.three s.four"
+	one := "s.one s.two s.loop s.three s.three s.four t.unfit"
 	if got := column(t, phout, 1); got != one+" "+one {
 		t.Errorf("exit %d, tags %s", o.Code, got)
 	}
-	if got := column(t, phout, 11); got != "200 200 404 404 401 200 200 404 404 401" {
+	if got := column(t, phout, 11); got != "200 200 200 404 404 401 400 200 200 200 404 404 401 400" {
 		t.Errorf("codes %s", got)
 	}
-	if got := strings.Join(kinds(), " "); got != "k-hello-7 k-hello-7" {
+	if got := strings.Join(kinds(), " "); got != "k-hello-7 yes k-hello-7 yes" {
 		t.Errorf("metadata %s", got)
 	}
 }
@@ -370,7 +460,7 @@ func TestTanksExamplesOfLists(t *testing.T) {
 		}
 		config := strings.NewReplacer("127.0.0.1:8080", "ADDRESS", "startup:", "discard_overflow: false\n        startup:",
 			"127.0.0.1:50051, ",
-			grpc.Addr+", reflect_port: "+reflectPort+", ").Replace(string(text))
+			grpc.Addr+", shared-client: {enabled: true, client-number: 2}, reflect_port: "+reflectPort+", ").Replace(string(text))
 		o, phout := s.tank(t, config, "--quiet", "--threshold", "errors < 50%")
 		if o.Code != 0 && o.Code != 98 || len(phout) != c.count { // 98: a busy machine sends late
 			t.Errorf("%s: exit %d, %d requests\n%s%s", c.name, o.Code, len(phout), o.Out, o.Err)
@@ -414,6 +504,55 @@ phantom:
 `, "--threshold", "errors <= 100%")
 	if sent.Load() != 300 || len(phout) != 300 || !strings.Contains(o.Out, "Requests: 300\n") {
 		t.Errorf("%d of 300 requests were sent, %d are in the phout\n%s", sent.Load(), len(phout), o.Out)
+	}
+	// Pandora drops what is late, and writes that in the phout.
+	sent.Store(0)
+	o, phout = s.tank(t, `
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: http, target: ADDRESS}
+        ammo: {type: http, decoder: uri, uris: [/a]}
+        rps: {type: const, ops: 3000, duration: 0.1s}
+        startup: {type: once, times: 1}
+`, "--threshold", "errors <= 100%")
+	discarded := strings.Count(" "+column(t, phout, 1), " discarded")
+	if discarded == 0 || len(phout) != 300 || int(sent.Load()) != 300-discarded ||
+		strings.Count(" "+column(t, phout, 10)+" ", " 777") != discarded {
+		t.Errorf("%d requests were sent, %d of %d lines of the phout are discarded\n%s", sent.Load(), discarded, len(phout),
+			o.Out)
+	}
+}
+
+// A plan that an example becomes sends the same requests as the example.
+func TestTanksExamplesAsPlans(t *testing.T) {
+	t.Chdir("../../..")
+	t.Setenv("BRUNT_SECRET_SECRET_COOKIE", "session=7") // which plans don't hold
+	for _, name := range []string{"load", "uripost", "phantom", "raw", "json", "cars"} {
+		text, err := os.ReadFile("examples/tank/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent [2]string
+		for i := range sent {
+			s := newTanked(t)
+			path, _ := s.config(t, strings.NewReplacer("127.0.0.1:8080", "ADDRESS", " 2s", " 0.2s", " 1s", " 0.2s",
+				"startup:", "discard_overflow: false\n        startup:").Replace(string(text)))
+			args := []string{"tank", "--quiet", "-c", path}
+			if i > 0 {
+				plan := shell.Run(t, "brunt", "convert", "tank", "-c", path).Out
+				args = []string{"run", "--quiet", shell.File(t, "plan.yml", plan)}
+			}
+			if o := shell.Run(t, "brunt", append(args, "--seed", "7")...); o.Code == 104 {
+				t.Errorf("%v\n%s%s", args, o.Out, o.Err)
+			}
+			slices.Sort(s.requests)
+			sent[i] = strings.Join(s.requests, "\n")
+		}
+		if sent[0] != sent[1] || sent[0] == "" {
+			t.Errorf("%s: the example sent\n%s\nand its plan\n%s", name, sent[0], sent[1])
+		}
 	}
 }
 

@@ -2,9 +2,11 @@ package grpc
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,10 +25,14 @@ type capturing struct {
 	steps []step
 	kind  gen.Kind                       // to decode it to; Null means the field's own
 	whole protoreflect.MessageDescriptor // not nil: the message itself, as JSON
+	text  bool                           // … in protobuf's text format
 }
 
-// wholeMessage is the path of the message itself.
-const wholeMessage = "."
+// The paths of the message itself, as JSON and in protobuf's text format.
+const (
+	wholeMessage = "."
+	textMessage  = ".text"
+)
 
 // step is one field of a path.
 type step struct {
@@ -42,8 +48,8 @@ type step struct {
 // capturePath parses a path such as user.emails.0.address.
 func capturePath(md protoreflect.MessageDescriptor, path string, kind gen.Kind) (c capturing, err error) {
 	c.kind = kind
-	if path == wholeMessage {
-		return capturing{kind: gen.String, whole: md}, nil
+	if path == wholeMessage || path == textMessage {
+		return capturing{kind: gen.String, whole: md, text: path == textMessage}, nil
 	}
 	words := strings.Split(path, ".")
 	for i := 0; i < len(words); i++ {
@@ -85,7 +91,11 @@ func capturePath(md protoreflect.MessageDescriptor, path string, kind gen.Kind) 
 // message that contains it, or an element of a list, isn't there: then the value is null.
 func (c *capturing) take(message []byte, to *gen.Value) {
 	if c.whole != nil {
-		template.SetText(to, c.kind, asJSON(c.whole, message))
+		form := asJSON
+		if c.text {
+			form = asText
+		}
+		template.SetText(to, c.kind, form(c.whole, message))
 		return
 	}
 	last := len(c.steps) - 1
@@ -118,6 +128,117 @@ func asJSON(md protoreflect.MessageDescriptor, message []byte) []byte {
 	var out bytes.Buffer
 	_ = json.Compact(&out, text) // it is JSON
 	return out.Bytes()
+}
+
+// asText returns a message in protobuf's text format in one line: name:"ann" age:7 address:<city:"x">. It is nothing if
+// the message isn't valid.
+func asText(md protoreflect.MessageDescriptor, message []byte) []byte {
+	m := dynamicpb.NewMessage(md)
+	if proto.Unmarshal(message, m) != nil {
+		return nil
+	}
+	return appendText(nil, m)
+}
+
+// appendText appends the fields of a message by number.
+func appendText(b []byte, m protoreflect.Message) []byte {
+	var fields []protoreflect.FieldDescriptor
+	m.Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		fields = append(fields, fd)
+		return true
+	})
+	slices.SortFunc(fields, func(a, b protoreflect.FieldDescriptor) int { return cmp.Compare(a.Number(), b.Number()) })
+	start := len(b)
+	next := func(name protoreflect.Name) {
+		if len(b) > start {
+			b = append(b, ' ')
+		}
+		b = append(append(b, name...), ':')
+	}
+	for _, fd := range fields {
+		v := m.Get(fd)
+		switch {
+		case fd.IsMap():
+			for _, k := range mapKeys(v.Map()) {
+				next(fd.Name())
+				b = appendScalar(append(b, "<key:"...), fd.MapKey(), k.Value())
+				b = append(appendScalar(append(b, " value:"...), fd.MapValue(), v.Map().Get(k)), '>')
+			}
+		case fd.IsList():
+			for i := range v.List().Len() {
+				next(fd.Name())
+				b = appendScalar(b, fd, v.List().Get(i))
+			}
+		default:
+			next(fd.Name())
+			b = appendScalar(b, fd, v)
+		}
+	}
+	return b
+}
+
+// mapKeys returns the keys of a map in their order.
+func mapKeys(m protoreflect.Map) (keys []protoreflect.MapKey) {
+	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
+		keys = append(keys, k)
+		return true
+	})
+	slices.SortFunc(keys, func(a, b protoreflect.MapKey) int {
+		switch a.Interface().(type) {
+		case int32, int64:
+			return cmp.Compare(a.Int(), b.Int())
+		case uint32, uint64:
+			return cmp.Compare(a.Uint(), b.Uint())
+		}
+		return cmp.Compare(a.String(), b.String())
+	})
+	return keys
+}
+
+// appendScalar appends a value in text format.
+func appendScalar(b []byte, fd protoreflect.FieldDescriptor, v protoreflect.Value) []byte {
+	switch fd.Kind() {
+	case protoreflect.MessageKind, protoreflect.GroupKind:
+		return append(appendText(append(b, '<'), v.Message()), '>')
+	case protoreflect.StringKind:
+		return appendQuoted(b, v.String())
+	case protoreflect.BytesKind:
+		return appendQuoted(b, string(v.Bytes()))
+	case protoreflect.EnumKind:
+		if named := fd.Enum().Values().ByNumber(v.Enum()); named != nil {
+			return append(b, named.Name()...)
+		}
+		return strconv.AppendInt(b, int64(v.Enum()), 10)
+	case protoreflect.FloatKind, protoreflect.DoubleKind:
+		bits := 64
+		if fd.Kind() == protoreflect.FloatKind {
+			bits = 32
+		}
+		return append(b, strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(v.Float(), 'g', -1, bits)), "+")...)
+	}
+	return append(b, v.String()...)
+}
+
+// appendQuoted appends a text in quotes; bytes beyond printable ASCII are octal numbers.
+func appendQuoted(b []byte, text string) []byte {
+	b = append(b, '"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, `\n`...)
+		case c == '\r':
+			b = append(b, `\r`...)
+		case c == '\t':
+			b = append(b, `\t`...)
+		case c < ' ' || c > '~':
+			b = fmt.Appendf(b, `\%03o`, c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
 }
 
 // find returns the value of the field in a message: the content of a message or text, or the bytes of a number.

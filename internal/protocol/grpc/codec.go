@@ -96,6 +96,11 @@ var errLeaving = fmt.Errorf("the server takes no further requests over this conn
 
 // refuse returns the failure of an argument that doesn't fit its field.
 func (p *part) refuse(args []gen.Value) *protocol.Error {
+	if p.whole != nil {
+		text := p.text.Plain(nil, args)
+		_, err := fromJSON(p.whole, p.types, text)
+		return protocol.Bad("the message %q doesn't fit %s: %v", protocol.Line(string(text), ""), p.whole.FullName(), err)
+	}
 	what := p.kind.String()
 	if p.time {
 		what = "google.protobuf.Timestamp, which needs a datetime"

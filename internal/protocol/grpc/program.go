@@ -154,6 +154,9 @@ func newCall(t protocol.Target, o options, r *protocol.Request, md protoreflect.
 	q := r.RPC
 	c = call{params: len(r.Params), receive: int64(q.Receive), md: md, streams: md.IsStreamingServer(),
 		streamed: md.IsStreamingServer() || md.IsStreamingClient()}
+	if q.Unary && c.streamed {
+		return c, nil, fmt.Errorf("%s streams messages; only methods with one message each way can be called here", q.Method)
+	}
 	texts := q.Messages
 	if !md.IsStreamingClient() {
 		if len(texts) > 1 {

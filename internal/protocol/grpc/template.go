@@ -29,6 +29,9 @@ type part struct {
 	enum  map[string]int32
 	time  bool   // text is a google.protobuf.Timestamp
 	parts []part // of a message, whose length precedes them
+	// whole, if not nil, is what text is as JSON: a message of which nothing is known before it is sent.
+	whole protoreflect.MessageDescriptor
+	types *dynamicpb.Types
 }
 
 // compiler compiles messages in JSON to parts once, so that a request needs neither reflection nor JSON.
@@ -47,6 +50,10 @@ func (c *compiler) message(md protoreflect.MessageDescriptor, text string) ([]pa
 	}
 	if d.More() {
 		return nil, fmt.Errorf("the message isn't one JSON value")
+	}
+	if all, ok := value.(string); ok && c.dynamic(value) && !wrapper(md) && md.FullName() != "google.protobuf.Timestamp" {
+		t, err := c.parse(all)
+		return []part{{text: t, name: orMessage(""), whole: md, types: c.types}}, err
 	}
 	parts, err := c.body(md, value, "")
 	if err != nil {
@@ -222,12 +229,21 @@ func (c *compiler) fixed(md protoreflect.MessageDescriptor, value any) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
+	m, err := fromJSON(md, c.types, text)
+	if err != nil {
+		return nil, err
+	}
+	return proto.MarshalOptions{Deterministic: true, AllowPartial: true}.Marshal(m)
+}
+
+// fromJSON decodes a message in JSON.
+func fromJSON(md protoreflect.MessageDescriptor, types *dynamicpb.Types, text []byte) (*dynamicpb.Message, error) {
 	m := dynamicpb.NewMessage(md)
-	if err := (protojson.UnmarshalOptions{Resolver: c.types, AllowPartial: true}).Unmarshal(text, m); err != nil {
+	if err := (protojson.UnmarshalOptions{Resolver: types, AllowPartial: true}).Unmarshal(text, m); err != nil {
 		reason := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\u00a0", " ")), " ")
 		return nil, fmt.Errorf("%s", strings.TrimPrefix(reason, "proto: "))
 	}
-	return proto.MarshalOptions{Deterministic: true, AllowPartial: true}.Marshal(m)
+	return m, nil
 }
 
 // field compiles a field with parameters in its value.
@@ -389,6 +405,14 @@ func (p *part) append(dst []byte, args []gen.Value, scratch *[]byte) (out []byte
 
 // scalar appends a field with a value.
 func (p *part) scalar(dst []byte, v *gen.Value, scratch *[]byte) (out []byte, ok bool) {
+	if p.whole != nil {
+		m, err := fromJSON(p.whole, p.types, v.B)
+		if err != nil {
+			return dst, false
+		}
+		dst, err = proto.MarshalOptions{AllowPartial: true}.MarshalAppend(dst, m)
+		return dst, err == nil
+	}
 	if p.time {
 		if v.Kind != gen.Datetime {
 			return dst, false
