@@ -68,13 +68,16 @@ func usage(w io.Writer) {
 	fs := pflag.NewFlagSet("ghz", pflag.ContinueOnError)
 	(&Config{}).bind(fs, &texts{})
 	fs.String("config", "", "config file: .json, .toml or .yaml")
-	fmt.Fprintf(w, "usage: ghz [<flags>] <host>\n\nFlags:\n%s\n%s", fs.FlagUsages(), httpload.OwnHelp())
+	fmt.Fprintf(w, "usage: ghz [<flags>] <host>\n\nFlags:\n%s\n%s", fs.FlagUsages(), httpload.AloneHelp())
 }
 
 // execute executes a command line.
 func execute(s *command.Env, args []string) error {
 	replacing := s.Program != ""
 	own, args, err := httpload.TakeOwn(args)
+	if err == nil {
+		err = own.Alone("ghz")
+	}
 	if err != nil {
 		return httpload.Refused(err, replacing, exitFailed)
 	}

@@ -69,13 +69,16 @@ Options:
   -disable-redirects    take redirects for answers
   -cpus                 accepted
 
-`+httpload.OwnHelp())
+`+httpload.AloneHelp())
 }
 
 // execute executes a command line.
 func execute(s *command.Env, args []string) error {
 	replacing := s.Program != ""
 	own, args, err := httpload.TakeOwn(args)
+	if err == nil {
+		err = own.Alone("hey")
+	}
 	if err != nil {
 		return httpload.Refused(err, replacing, exitFlags)
 	}
@@ -137,8 +140,11 @@ func (e *execution) result(run *record.Run, _ string) error {
 			r.Errors[f.Text] += f.Count
 		}
 	}
-	if e.o.Output == "csv" {
+	switch e.o.Output {
+	case "":
+		return r.Write(e.outputs.Out)
+	case "csv":
 		return r.WriteCSV(e.outputs.Out)
 	}
-	return r.Write(e.outputs.Out)
+	return r.WriteTemplate(e.outputs.Out, e.o.Output)
 }

@@ -1,6 +1,7 @@
 package httpload
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -27,10 +28,20 @@ type Own struct {
 
 // TakeOwn removes brunt's own flags from a command line.
 func TakeOwn(args []string) (o *Own, rest []string, err error) {
-	o = &Own{}
-	if o.Workers, rest, err = command.TakeWorkers(args); err != nil {
+	workers, rest, err := command.TakeWorkers(args)
+	if err != nil {
 		return nil, nil, err
 	}
+	o, rest, err = TakeAlone(rest)
+	if err == nil {
+		o.Workers = workers
+	}
+	return o, rest, err
+}
+
+// TakeAlone is TakeOwn without the flags of workers, for a tool that has flags of these names.
+func TakeAlone(args []string) (o *Own, rest []string, err error) {
+	o = &Own{Workers: &command.WorkerFlags{}}
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	fs.StringVar(&o.Record.Root, "results", record.DefaultRoot, "")
 	fs.StringVar(&o.Record.Dir, "bundle", "", "")
@@ -45,7 +56,7 @@ func TakeOwn(args []string) (o *Own, rest []string, err error) {
 	fs.BoolVar(&o.Quiet, "quiet", false, "")
 	fs.Uint64Var(&o.Seed, "seed", 1, "")
 	fs.StringVar(&o.Awake, "awake", "auto", "")
-	rest, err = command.TakeFlags(fs, rest)
+	rest, err = command.TakeFlags(fs, args)
 	if err == nil {
 		err = flags.OneOf("awake", o.Awake, flags.Choices("awake"))
 	}
@@ -64,15 +75,29 @@ func (o *Own) Apply(p *plan.Plan) error {
 	return o.Workers.CheckWorkers(&o.Record, p)
 }
 
-// OwnHelp describes the flags, for the help of a tool.
+// Alone returns an error if the load is to be sent by workers: they keep histograms, and the tool's report is made of the
+// times of each request.
+func (o *Own) Alone(tool string) error {
+	if !o.Workers.Spread() {
+		return nil
+	}
+	return exitcode.Usage(fmt.Errorf("--workers: workers don't keep the times of each request, of which %s's output is made; "+
+		"write a plan with brunt convert %s, and run it with brunt run --workers", tool, tool))
+}
+
+// OwnHelp describes the flags, for the help of a tool whose load workers can send.
 func OwnHelp() string {
+	return AloneHelp() + "  --workers N           spread the load over so many processes\n"
+}
+
+// AloneHelp describes the flags, for the help of another tool.
+func AloneHelp() string {
 	return strings.Join([]string{
 		"brunt's own flags:",
 		"  --bundle FOLDER       folder for this run's bundle, empty or new",
 		"  --results FOLDER      folder for run bundles (default \"results\")",
 		"  --no-record           keep no bundle",
 		"  --threshold RULE      rule for the result, such as \"p(99) < 10ms\" (repeatable)",
-		"  --workers N           spread the load over so many processes",
 		"  --metrics-addr ADDR   serve /metrics for Prometheus",
 		"  --export DESTINATION  send every interval to influx=URL, prometheus=URL or otlp=URL",
 		"  --watch WHAT          sample what into the record: pid:N, url:ADDRESS …",

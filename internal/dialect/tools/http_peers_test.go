@@ -167,6 +167,14 @@ func TestReportsAreTheirTools(t *testing.T) {
 			same(t, got, want, "(?m)^(<table.*|.*(Server|Document|Complete|Failed|Non-2|Keep|Total tr|HTML).*|[^T<].*)$")
 		}
 		serverNames(t, as, ab)
+		for _, line := range []string{"-i -p " + body, "-p " + body + " -i", "-u " + body + " -p " + body, "-m PUT -i"} {
+			args := append(strings.Fields(line), url)
+			theirs, _ := exec.Command(ab, args...).CombinedOutput()
+			o := shell.Run(t, "brunt", append([]string{"as", "ab", "--no-record"}, args...)...)
+			if o.Code != 1 || strings.TrimPrefix(o.Err, "brunt: ") != string(theirs) {
+				t.Errorf("%s: got %q and exit code %d, want %q", line, o.Err, o.Code, theirs)
+			}
+		}
 		args := []string{"-n", "3", "-k", "-S", url + "missing"} // no warnings, which three times may or may not call for
 		_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
 		_, want, _ := strings.Cut(output(t, ab, args...), "Benchmarking")
@@ -177,8 +185,13 @@ func TestReportsAreTheirTools(t *testing.T) {
 		flagsKnown(t, help(hey), "hey")
 		args := []string{"-n", "200", "-c", "4", url}
 		same(t, as("hey --no-record", args...), output(t, hey, args...), `(?m)^  (Total data|Size|\[).*$`)
-		args = append([]string{"-o", "csv"}, args...)
-		same(t, as("hey --no-record", args...), output(t, hey, args...), "")
+		csv := append([]string{"-o", "csv"}, args...)
+		same(t, as("hey --no-record", csv...), output(t, hey, csv...), "")
+		form := append([]string{"-o", `{{.NumRes}} {{len .Lats}} {{len .Offsets}} {{jsonify .StatusCodeDist}} {{.SizeTotal}} ` +
+			`{{.SizeReq}} {{range .LatencyDistribution}}{{.Percentage}} {{end}}{{range .Histogram}}. {{end}}`}, args...)
+		if got, want := as("hey --no-record", form...), output(t, hey, form...); got != want {
+			t.Errorf("a template: got %q, want %q", got, want)
+		}
 	})
 	t.Run("vegeta", func(t *testing.T) {
 		vegeta := peer(t, "vegeta", "github.com/tsenart/vegeta/v12")

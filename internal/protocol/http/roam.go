@@ -93,7 +93,7 @@ func (c *roamer) origin(r *request, args []gen.Value) (leg, *protocol.Error) {
 
 // way returns the session's way, but through another proxy.
 func (c *roamer) way(via string) (*socket.Way, error) {
-	way, err := socket.ParseWay(nil, via, "")
+	way, err := socket.ParseWay(nil, via, "", "")
 	if err == nil && c.target.Way != nil {
 		own := *c.target.Way
 		own.Via = way.Via

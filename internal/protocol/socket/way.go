@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ type Way struct {
 	// Announce is the version of the PROXY protocol whose header begins each connection, 1 or 2; 0: none. See
 	// haproxy.org, "The PROXY protocol, versions 1 & 2".
 	Announce int
+	// From is this machine's address from which connections go; nil: the system chooses it.
+	From *net.IPAddr
 }
 
 // wayKey is the key of a context's Way.
@@ -46,8 +49,9 @@ func wayOf(ctx context.Context) *Way {
 }
 
 // ParseWay parses what a plan says: replaced addresses "host:port:address", where the address may have a port of its
-// own; the URL of a proxy; and "v1" or "v2" of the PROXY protocol. It returns nil if nothing is said.
-func ParseWay(resolve []string, via, announce string) (*Way, error) {
+// own; the URL of a proxy; "v1" or "v2" of the PROXY protocol; and the IP address from which connections go. It returns
+// nil if nothing is said.
+func ParseWay(resolve []string, via, announce, from string) (*Way, error) {
 	w := &Way{}
 	for _, text := range resolve {
 		from, to, err := parseResolve(text)
@@ -73,7 +77,14 @@ func ParseWay(resolve []string, via, announce string) (*Way, error) {
 		}
 		w.Via = u
 	}
-	if len(resolve) == 0 && via == "" && announce == "" {
+	if from != "" {
+		ip, err := netip.ParseAddr(from)
+		if err != nil {
+			return nil, fmt.Errorf("%q isn't an IP address of this machine", from)
+		}
+		w.From = &net.IPAddr{IP: ip.Unmap().AsSlice(), Zone: ip.Zone()}
+	}
+	if len(resolve) == 0 && via == "" && announce == "" && from == "" {
 		return nil, nil
 	}
 	return w, nil
@@ -133,6 +144,9 @@ func (w *Way) dial(ctx context.Context, address string) (net.Conn, error) {
 		direct = w.proxy()
 	}
 	var d net.Dialer
+	if w.From != nil && Network(direct) == "tcp" {
+		d.LocalAddr = &net.TCPAddr{IP: w.From.IP, Zone: w.From.Zone}
+	}
 	c, err := d.DialContext(ctx, Network(direct), direct)
 	if err != nil {
 		switch {
