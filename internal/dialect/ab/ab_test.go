@@ -43,24 +43,24 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"":                      "ab: wrong number of arguments",
-		"-n 0 http://a/":        "Invalid number of requests",
-		"-c 2 http://a/":        "Cannot use concurrency level greater",
-		"foo":                   "ab: invalid URL",
-		"-x":                    "option requires an argument -- 'x'",
-		"-B no.invalid http://a/":                   "-B no.invalid: it isn't an address",
-		"-f ssl3 https://a/":                        "-f SSL3 isn't available with https",
-		"-Z nope https://a/":                        `no cipher suite "nope"`,
-		"-E /nowhere http://a/":                     "unable to get certificate from '/nowhere'",
-		"-p /nowhere http://a/":                     "Could not open POST data file (/nowhere): no such file",
-		"-i -p " + file + " http://a/":              "Cannot mix POST with other methods",
-		"-p " + file + " -i http://a/":              "Cannot mix HEAD with other methods",
+		"":                             "ab: wrong number of arguments",
+		"-n 0 http://a/":               "Invalid number of requests",
+		"-c 2 http://a/":               "Cannot use concurrency level greater",
+		"foo":                          "ab: invalid URL",
+		"-x":                           "option requires an argument -- 'x'",
+		"-B no.invalid http://a/":      "-B no.invalid: it isn't an address",
+		"-f ssl3 https://a/":           "-f SSL3 isn't available with https",
+		"-Z nope https://a/":           `no cipher suite "nope"`,
+		"-E /nowhere http://a/":        "unable to get certificate from '/nowhere'",
+		"-p /nowhere http://a/":        "Could not open POST data file (/nowhere): no such file",
+		"-i -p " + file + " http://a/": "Cannot mix POST with other methods",
+		"-p " + file + " -i http://a/": "Cannot mix HEAD with other methods",
 		"-p " + file + " -u " + file + " http://a/": "Cannot mix PUT with other methods",
 		"-m PATCH -u " + file + " http://a/":        "Cannot mix PUT with other methods",
 		"-n x http://a/":                            "Invalid number of requests",
 		"-n 99999999999999 http://a/":               "Invalid number of requests",
 		"-s 0 http://a/":                            "-s 0: give seconds above zero",
-		"http://a/ -n 5":        "wrong number of arguments",
+		"http://a/ -n 5":                            "wrong number of arguments",
 	} {
 		if _, err := Parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", line, err, want)

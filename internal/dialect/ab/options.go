@@ -121,7 +121,9 @@ func (o *Options) set(given httpload.Option) (err error) {
 	case 'B':
 		return o.bind(v)
 	case 'Z':
-		o.Ciphers = v
+		if o.Ciphers = v; v == "" {
+			return errors.New("error setting ciphersuite list []")
+		}
 	case 'C':
 		o.Cookies = append(o.Cookies, v)
 	case 'H':
@@ -242,7 +244,9 @@ func (o *Options) bind(host string) error {
 	if host == "" || err != nil {
 		return fmt.Errorf("ab: -B %s: it isn't an address of this machine", host)
 	}
-	o.From = ip.String()
+	if !ip.IP.IsUnspecified() {
+		o.From = ip.String()
+	}
 	return nil
 }
 

@@ -337,12 +337,6 @@ func TestFlags(t *testing.T) {
 			t.Errorf("--%s isn't known", name)
 		}
 	}
-	for _, name := range []string{"stream-interval", "stream-call-duration"} {
-		_, err := Parse([]string{"--call", "a.B.C", "--" + name, "1s", "h:1"}, nil)
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("--%s: %v", name, err)
-		}
-	}
 }
 
 func TestConfigFiles(t *testing.T) {
@@ -395,7 +389,6 @@ func TestMistakes(t *testing.T) {
 		"--call a.B.C --load-schedule x h":    `schedule much be "const", "step", or "line"`,
 		"--call a.B.C --concurrency-schedule step h":       "concurrency start start cannot equal concurrency end",
 		"--call a.B.C --load-schedule line --load-end 5 h": "invalid load step",
-		"--call a.B.C --stream-interval 1s h":              "aren't supported",
 		"--call a.B.C -b --stream-dynamic-messages h":      "cannot use dynamic messages with binary data",
 		"--call a.B.C -B none h":                           "no such file",
 		"--call a.B.C --skipFirst 300 h":                   "you cannot skip more requests than those run",

@@ -75,8 +75,8 @@ func (c *Config) bind(fs *pflag.FlagSet, t *texts) {
 	fs.BoolVarP(&t.binary, "binary", "b", false, "take such messages from standard input")
 	fs.StringVarP(&t.metadata, "metadata", "m", "", "metadata as JSON")
 	fs.StringVarP(&c.MetadataFile, "metadata-file", "M", "", "file with it")
-	fs.DurationVar((*time.Duration)(&c.StreamInterval), "stream-interval", 0, "not supported")
-	fs.DurationVar((*time.Duration)(&c.StreamCallDuration), "stream-call-duration", 0, "not supported")
+	fs.DurationVar((*time.Duration)(&c.StreamInterval), "stream-interval", 0, "not supported for streams")
+	fs.DurationVar((*time.Duration)(&c.StreamCallDuration), "stream-call-duration", 0, "not supported for streams")
 	fs.UintVar(&c.StreamCallCount, "stream-call-count", 0, "messages of a stream")
 	fs.BoolVar(&c.StreamDynamicMessages, "stream-dynamic-messages", false, "templates are executed for each message")
 	fs.StringVar(&t.reflected, "reflect-metadata", "", "metadata as JSON with which the server is asked for its methods")
@@ -279,9 +279,6 @@ func (o *Options) check() error {
 		return errors.New("give times of at least 0")
 	case o.SkipFirst > o.Total && o.Duration == 0:
 		return errors.New("you cannot skip more requests than those run")
-	case o.StreamInterval > 0 || o.StreamCallDuration > 0:
-		return errors.New("--stream-interval and --stream-call-duration aren't supported: a stream's messages are sent at " +
-			"once; --stream-call-count limits their number")
 	}
 	return o.checkSchedules()
 }

@@ -91,10 +91,15 @@ func (o *Options) operation(ctx context.Context, p *plan.Plan, server *calls.Ser
 		return false, err
 	}
 	var md protoreflect.MethodDescriptor
-	if o.binary || len(list) > 1 || o.StreamCallCount > 0 || b.named() {
+	timed := o.StreamInterval > 0 || o.StreamCallDuration > 0
+	if o.binary || len(list) > 1 || o.StreamCallCount > 0 || timed || b.named() {
 		if md, err = server.Method(ctx, o.Call); err != nil {
 			return false, err
 		}
+	}
+	if timed && (md.IsStreamingClient() || md.IsStreamingServer()) {
+		return false, fmt.Errorf("--stream-interval and --stream-call-duration aren't supported for %s, which streams: its messages "+
+			"are sent at once; --stream-call-count limits their number", o.Call)
 	}
 	if o.binary {
 		if list, err = binaryMessages(o.data, md.Input()); err != nil {

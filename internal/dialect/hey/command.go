@@ -135,6 +135,11 @@ func (e *execution) hooks(out *loadtest.Outputs) runner.Hooks {
 func (e *execution) result(run *record.Run, _ string) error {
 	r := &Outcome{Samples: e.samples.All(), Errors: map[string]uint64{}}
 	r.Total = max(httpload.Span(r.Samples), 1)
+	for i := range r.Samples {
+		if s := &r.Samples[i]; s.Circled() {
+			r.Errors[s.Text]++
+		}
+	}
 	for _, f := range run.Failures {
 		if f.Class != protocol.Server.String() {
 			r.Errors[f.Text] += f.Count

@@ -97,7 +97,7 @@ func TestTemplate(t *testing.T) {
 		`{{end}}{{histogram .Histogram}}`
 	for _, want := range []string{
 		"0 0 0 {\"refused\":1}  0.0000 3 0 \n",
-		"2 1 2 {\"refused\":1} 200:2 0.3000 3 10 50 75 0 0 0 0 0   0.100 [1]\t|" + strings.Repeat("■", 40) + "\n",
+		"2 1 2 {\"refused\":1} 200:2 0.3000 3 10 10 0 0 0 0 0 0   0.100 [1]\t|" + strings.Repeat("■", 40) + "\n",
 	} {
 		var b strings.Builder
 		if err := r.WriteTemplate(&b, text); err != nil || !strings.HasPrefix(b.String(), want) {

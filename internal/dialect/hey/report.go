@@ -39,7 +39,7 @@ var parts = []part{
 // answered returns the requests that were answered.
 func (r *Outcome) answered() (all []httpload.Sample) {
 	for i := range r.Samples {
-		if r.Samples[i].Answered() && len(all) < most {
+		if s := &r.Samples[i]; s.Answered() && !s.Circled() && len(all) < most {
 			all = append(all, r.Samples[i])
 		}
 	}

@@ -223,6 +223,7 @@ func TestReportsAreTheirTools(t *testing.T) {
 		if got, want := as("vegeta", mixed...), output(t, vegeta, mixed...); got != want {
 			t.Errorf("several files in CSV: got\n%s\nwant\n%s", got, want)
 		}
+		attacksAlike(t, vegeta, file)
 		// An attack that is killed leaves its results.
 		killed, _ := shell.Start(t, nil, slices.Concat([]string{"brunt", "as", "vegeta"}, args,
 			[]string{file("killed"), "-duration", "1h", "--no-record"})...)
@@ -234,6 +235,50 @@ func TestReportsAreTheirTools(t *testing.T) {
 		report := []string{"report", file("killed")}
 		same(t, as("vegeta", report...), output(t, vegeta, report...), "(?m)^(Bytes|Success|Status|[0-9]+ Not).*$")
 	})
+}
+
+// attacksAlike compares what servers get from attacks, and their results: of a body in chunks from an address of its own, of
+// redirects without an end, and of a server that is down.
+func attacksAlike(t *testing.T, vegeta string, file func(string) string) {
+	t.Helper()
+	got := make(chan string, 16)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		from, _, _ := strings.Cut(q.RemoteAddr, ":")
+		got <- fmt.Sprint(q.Method, q.TransferEncoding, q.ContentLength, string(body), from, q.Header["Accept-Encoding"])
+		if q.Method == http.MethodGet {
+			http.Redirect(w, q, q.URL.Path, http.StatusFound)
+		}
+	}))
+	if err := os.WriteFile(file("body"), []byte("a body"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	attack := func(line, target string, program ...string) (sent []string, report string) {
+		if err := os.WriteFile(file("list"), []byte(target), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := append(program[1:], "-targets", file("list"), "-rate", "1", "-duration", "500ms", "-output", file("results"))
+		output(t, program[0], append(args, strings.Fields(line)...)...)
+		for len(got) > 0 {
+			sent = append(sent, <-got)
+		}
+		report = output(t, vegeta, "report", file("results"))
+		return sent, report[strings.Index(report, "Success"):strings.Index(report, "Error Set:")]
+	}
+	alike := func(line, target string) {
+		t.Helper()
+		sent, report := attack(line, target, "brunt", "as", "vegeta", "attack", "--no-record")
+		wantSent, wantReport := attack(line, target, vegeta, "attack", "-prometheus-addr=")
+		if !slices.Equal(sent, wantSent) || report != wantReport {
+			t.Errorf("%s: got %q\n%s\nwant %q\n%s", line, sent, report, wantSent, wantReport)
+		}
+	}
+	alike("-chunked -laddr 127.0.0.7 -workers 2", "POST "+server.URL+"/\n@"+file("body")+"\n")
+	alike("-redirects 3", "GET "+server.URL+"/\n")
+	alike("-redirects 0", "GET "+server.URL+"/\n")
+	alike("-redirects -1", "GET "+server.URL+"/\n")
+	server.Close()
+	alike("-max-connections 2", "GET "+server.URL+"/\n")
 }
 
 // requests records the first requests that a server gets.

@@ -415,6 +415,16 @@ func (e *attacking) result(run *record.Run, dir string) error {
 	return err
 }
 
+// moved reports whether a status is that of a redirect.
+func moved(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
 // resultOf returns the result of a request. Answers' bodies and headers aren't kept.
 func (e *attacking) resultOf(s *httpload.Sample) *Result {
 	target := &e.o.requests[s.Index%uint64(len(e.o.requests))]
@@ -426,6 +436,8 @@ func (e *attacking) resultOf(s *httpload.Sample) *Result {
 		BytesIn: e.o.counted(s.Parts.BodyBytes), BytesOut: uint64(len(target.Body)), Method: target.Method,
 		URL: target.URL.String()}
 	switch {
+	case s.Circled() || e.o.redirects == 0 && moved(s.Status):
+		r.Code, r.BytesIn, r.Error = 0, 0, fmt.Sprintf("stopped after %d redirects", e.o.redirects)
 	case s.Class == protocol.Server && s.Status != 0:
 		r.Error = strings.TrimSpace(fmt.Sprintf("%d %s", s.Status, http.StatusText(s.Status)))
 	case s.Class != protocol.OK:

@@ -118,7 +118,7 @@ func TestReportsAgain(t *testing.T) {
 	if err != nil || strings.Count(got, "clear\n") != 1 || strings.Count(got, "Success ") != 2 ||
 		!strings.HasPrefix(got, "clear\nRequests      [total, rate, throughput]         2, 2.00, 0.67\n") ||
 		!strings.Contains(got, "\nRequests      [total, rate, throughput]         3, 1.50, 1.00\n") ||
-		!strings.Contains(got, "] 1s, 2s, 2s, 3s, 3s, 3s, 3s\n") {
+		!strings.Contains(got, "]  1s, 2s, 2s, 3s, 3s, 3s, 3s\n") {
 		t.Errorf("%v\n%s", err, got)
 	}
 }

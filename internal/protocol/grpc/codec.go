@@ -44,6 +44,7 @@ var (
 func newCodec(p *prepared) *codec {
 	c := &codec{plan: p}
 	c.Init(c, http2.NewHeaders(p.lists))
+	c.Mapped = true
 	return c
 }
 

@@ -5,6 +5,7 @@ package rpc
 
 import (
 	"encoding/binary"
+	"net/http"
 	"net/url"
 	"strconv"
 
@@ -37,6 +38,8 @@ type Handler interface {
 // Conn makes calls. A codec embeds it.
 type Conn struct {
 	http2.Conn
+	// Mapped takes the HTTP status of an answer that isn't gRPC for the status of gRPC which it stands for.
+	Mapped  bool
 	handler Handler
 }
 
@@ -48,11 +51,27 @@ func (c *Conn) Init(h Handler, headers *http2.Headers) {
 
 // Headers implements http2.Handler.
 func (c *Conn) Headers(f *http2.Fields, last bool) (finished bool, violation protocol.Violation) {
+	finished, violation = c.headers(f, last)
+	if violation != "" {
+		c.Astray(last)
+	}
+	return finished, violation
+}
+
+func (c *Conn) headers(f *http2.Fields, last bool) (finished bool, violation protocol.Violation) {
 	switch {
 	case c.Opened && !last:
 		return false, "headers in the midst of an answer"
 	case !c.Opened && f.Status != "200":
-		return false, protocol.Violation("HTTP status " + strconv.Quote(f.Status))
+		status, err := strconv.Atoi(f.Status)
+		if err != nil || !c.Mapped {
+			return false, protocol.Violation("HTTP status " + strconv.Quote(f.Status))
+		}
+		c.handler.Status(statusOf(status), "the answer isn't gRPC, but has the HTTP status "+f.Status)
+		if !last {
+			c.Abandon()
+		}
+		return true, ""
 	case !last:
 		c.Encoding = f.Encoding
 		return false, ""
@@ -76,6 +95,24 @@ func (c *Conn) Headers(f *http2.Fields, last bool) (finished bool, violation pro
 	return true, ""
 }
 
+// statusOf returns the status that an HTTP status stands for, which comes from a proxy (github.com/grpc/grpc,
+// doc/http-grpc-status-mapping.md).
+func statusOf(status int) codes.Code {
+	switch status {
+	case http.StatusBadRequest:
+		return codes.Internal
+	case http.StatusUnauthorized:
+		return codes.Unauthenticated
+	case http.StatusForbidden:
+		return codes.PermissionDenied
+	case http.StatusNotFound:
+		return codes.Unimplemented
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return codes.Unavailable
+	}
+	return codes.Unknown
+}
+
 func number(text string) (code codes.Code, ok bool) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	return codes.Code(n), err == nil
@@ -83,6 +120,14 @@ func number(text string) (code codes.Code, ok bool) {
 
 // Data implements http2.Handler.
 func (c *Conn) Data(data []byte, last bool) (finished bool, violation protocol.Violation) {
+	finished, violation = c.data(data, last)
+	if violation != "" {
+		c.Astray(last)
+	}
+	return finished, violation
+}
+
+func (c *Conn) data(data []byte, last bool) (finished bool, violation protocol.Violation) {
 	switch {
 	case last:
 		return false, "the stream ended without a status"
