@@ -171,7 +171,7 @@ func TestReportsAreTheirTools(t *testing.T) {
 			args := append(strings.Fields(line), url)
 			theirs, _ := exec.Command(ab, args...).CombinedOutput()
 			o := shell.Run(t, "brunt", append([]string{"as", "ab", "--no-record"}, args...)...)
-			if o.Code != 1 || strings.TrimPrefix(o.Err, "brunt: ") != string(theirs) {
+			if o.Code != 1 || strings.TrimSpace(strings.TrimPrefix(o.Err, "brunt: ")) != strings.TrimSpace(string(theirs)) {
 				t.Errorf("%s: got %q and exit code %d, want %q", line, o.Err, o.Code, theirs)
 			}
 		}
