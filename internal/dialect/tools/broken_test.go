@@ -88,17 +88,20 @@ func TestBrokenServers(t *testing.T) {
 		"/strange":     {"  [999]\t4 responses", all, "Non-2xx responses:      4"},
 		"/trailers":    {"  [200]\t4 responses", all},
 	} {
-		var got []string
-		for _, tool := range []string{"hey -c 1", "ab -k"} {
-			o := shell.Run(t, "brunt", strings.Fields("as "+tool+" -n 4 --no-record http://"+address+path)...)
-			if o.Code != 0 {
-				t.Errorf("%s %s: exit code %d: %s", tool, path, o.Code, o.Err)
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, tool := range []string{"hey -c 1", "ab -k"} {
+				o := shell.Run(t, "brunt", strings.Fields("as "+tool+" -n 4 --no-record http://"+address+path)...)
+				if o.Code != 0 {
+					t.Errorf("%s: exit code %d: %s", tool, o.Code, o.Err)
+				}
+				got = append(got, counts.FindAllString(o.Out, -1)...)
 			}
-			got = append(got, counts.FindAllString(o.Out, -1)...)
-		}
-		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("%s: got\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
+			if strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
 	}
 }
 
