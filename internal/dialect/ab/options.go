@@ -292,10 +292,12 @@ func (o *Options) check(text string) error {
 	return nil
 }
 
-// ciphersOf returns the names in a list of ciphers as OpenSSL has it, without its groups, of which Go takes what it knows.
+// ciphersOf returns the names in a list of ciphers as OpenSSL has it, or "" if it has a group of them, for all that Go
+// takes.
 func ciphersOf(list string) string {
 	var names []string
-	for name := range strings.FieldsFuncSeq(list, func(c rune) bool { return strings.ContainsRune(":, ", c) }) {
+	parts := func(c rune) bool { return strings.ContainsRune(":, ", c) }
+	for name := range strings.FieldsFuncSeq(list, parts) {
 		switch name {
 		case "ALL", "DEFAULT", "HIGH", "MEDIUM":
 			return ""

@@ -81,8 +81,8 @@ func (o *Own) Alone(tool string) error {
 	if !o.Workers.Spread() {
 		return nil
 	}
-	return exitcode.Usage(fmt.Errorf("--workers: workers don't keep the times of each request, of which %s's output is made; "+
-		"write a plan with brunt convert %s, and run it with brunt run --workers", tool, tool))
+	return exitcode.Usage(fmt.Errorf("--workers: workers don't keep the times of each request, of which %s's output is "+
+		"made; write a plan with brunt convert %s, and run it with brunt run --workers", tool, tool))
 }
 
 // OwnHelp describes the flags, for the help of a tool whose load workers can send.

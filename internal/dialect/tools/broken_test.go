@@ -105,8 +105,8 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
-// The reports of these tools are made of each request's times: workers are refused before the load. -workers is vegeta's
-// own.
+// The reports of these tools are made of each request's times: workers are refused before the load. -workers is
+// vegeta's own.
 func TestReportsOfRequestsWithoutWorkers(t *testing.T) {
 	t.Parallel()
 	for line, code := range map[string]int{"ab": 22, "hey": 2, "ghz": 1} {

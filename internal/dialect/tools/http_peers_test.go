@@ -237,8 +237,8 @@ func TestReportsAreTheirTools(t *testing.T) {
 	})
 }
 
-// attacksAlike compares what servers get from attacks, and their results: of a body in chunks from an address of its own, of
-// redirects without an end, and of a server that is down.
+// attacksAlike compares what servers get from attacks, and their results: of a body in chunks from an address of its
+// own, of redirects without an end, and of a server that is down.
 func attacksAlike(t *testing.T, vegeta string, file func(string) string) {
 	t.Helper()
 	got := make(chan string, 16)

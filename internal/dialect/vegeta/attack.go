@@ -30,7 +30,7 @@ type attackOptions struct {
 	maxBody                                                        int64 // bytes of an answer that count; below 0: all
 	resolvers                                                      []string
 	headers, proxyHeaders                                          []string
-	from                                                           string   // address from which connections go; "": the system's choice
+	from                                                           string   // address from which connections go
 	socket                                                         string   // path of a Unix socket for all targets
 	connectTo                                                      []string // host:port:host:port
 	requests                                                       []endpoints.Request

@@ -319,7 +319,8 @@ func attack(s *command.Env, args []string, replacing bool) error {
 	e := &attacking{o: o, replacing: replacing, quiet: own.Quiet || replacing, texts: map[uint64]string{}}
 	l := &loadtest.Test{
 		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
-		Options: runner.Options{NoSetup: true, StartDown: true, Recording: runner.Recording{Extra: map[string]string{"dialect": "vegeta"}}},
+		Options: runner.Options{NoSetup: true, StartDown: true,
+			Recording: runner.Recording{Extra: map[string]string{"dialect": "vegeta"}}},
 		Record:  own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks,
 		Beyond: []string{"a result for each request, in " + o.output},
 	}

@@ -39,7 +39,8 @@ func plot(s *command.Env, args []string) error {
 	})
 }
 
-// lines are the latencies of requests over time: a line for those of each attack that were good, and one for the others.
+// lines are the latencies of requests over time: a line for those of each attack that were good, and one for the
+// others.
 type lines map[[2]string][]point
 
 type point struct {
@@ -106,5 +107,6 @@ func (l *lines) draw(title string, most int) string {
 		}
 		series = append(series, s)
 	}
-	return svg.Lines(svg.Frame{Title: title, X: svg.Axis{Label: "seconds"}, Y: svg.Axis{Label: "latency, ms"}}, series, nil)
+	f := svg.Frame{Title: title, X: svg.Axis{Label: "seconds"}, Y: svg.Axis{Label: "latency, ms"}}
+	return svg.Lines(f, series, nil)
 }

@@ -132,7 +132,8 @@ func TestPlot(t *testing.T) {
 	if err := plot(s, []string{"-title", "A <b>", "-threshold", "1"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<title>A &lt;b&gt;</title>", "x: OK", "x: ERROR", "attack: OK", "1970-01-01 00:00:01 UTC"} {
+	for _, want := range []string{"<title>A &lt;b&gt;</title>", "x: OK", "x: ERROR", "attack: OK",
+		"1970-01-01 00:00:01 UTC"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -18,7 +18,8 @@ func TestLimitsOfTLS(t *testing.T) {
 		{"1.0", "1.2", tls.VersionTLS10, tls.VersionTLS12}, {"", "1.3", tls.VersionTLS12, tls.VersionTLS13},
 	} {
 		got, err := TLS(&plan.TLS{Enabled: true, MinVersion: c.least, MaxVersion: c.most, Resume: c.most == ""})
-		if err != nil || got.MinVersion != c.from || got.MaxVersion != c.to || (got.ClientSessionCache != nil) != (c.most == "") {
+		if err != nil || got.MinVersion != c.from || got.MaxVersion != c.to ||
+			(got.ClientSessionCache != nil) != (c.most == "") {
 			t.Errorf("%+v: %+v, %v", c, got, err)
 		}
 	}
