@@ -321,7 +321,7 @@ func attack(s *command.Env, args []string, replacing bool) error {
 		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
 		Options: runner.Options{NoSetup: true, StartDown: true,
 			Recording: runner.Recording{Extra: map[string]string{"dialect": "vegeta"}}},
-		Record:  own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks,
+		Record: own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks,
 		Beyond: []string{"a result for each request, in " + o.output},
 	}
 	return l.Perform(s.Out, s.Err)
