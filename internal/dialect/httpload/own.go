@@ -75,8 +75,8 @@ func (o *Own) Apply(p *plan.Plan) error {
 	return o.Workers.CheckWorkers(&o.Record, p)
 }
 
-// Alone returns an error if the load is to be sent by workers: they keep histograms, and the tool's report is made of the
-// times of each request.
+// Alone returns an error if the load is to be sent by workers: they keep histograms, and the tool's report is made of
+// the times of each request.
 func (o *Own) Alone(tool string) error {
 	if !o.Workers.Spread() {
 		return nil

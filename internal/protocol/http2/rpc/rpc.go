@@ -95,6 +95,9 @@ func (c *Conn) headers(f *http2.Fields, last bool) (finished bool, violation pro
 	return true, ""
 }
 
+// noSuchMethod is the status of a method that the server doesn't have.
+const noSuchMethod codes.Code = 12
+
 // statusOf returns the status that an HTTP status stands for, which comes from a proxy (github.com/grpc/grpc,
 // doc/http-grpc-status-mapping.md).
 func statusOf(status int) codes.Code {
@@ -106,7 +109,7 @@ func statusOf(status int) codes.Code {
 	case http.StatusForbidden:
 		return codes.PermissionDenied
 	case http.StatusNotFound:
-		return codes.Unimplemented
+		return noSuchMethod
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return codes.Unavailable
 	}
