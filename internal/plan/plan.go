@@ -140,6 +140,12 @@ type TLS struct {
 	CAFile             string
 	CertFile, KeyFile  string
 	ServerName         string
+	// MinVersion and MaxVersion limit the version: "1.0" to "1.3"; "": 1.2 and 1.3.
+	MinVersion, MaxVersion string
+	// Ciphers are the names of the cipher suites for versions up to 1.2, IANA's or OpenSSL's, with colons between them;
+	// "": those that Go takes.
+	Ciphers string
+	Resume  bool // continue earlier sessions of TLS on new connections
 }
 
 // The tiers: what drives the sessions of a load.

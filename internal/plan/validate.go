@@ -110,9 +110,11 @@ func (c *checker) target() {
 	if (t.CertFile == "") != (t.KeyFile == "") {
 		c.add(at("tls"), "give both cert and key", "a client certificate needs its key")
 	}
-	if !t.Enabled && (t.InsecureSkipVerify || t.CAFile != "" || t.CertFile != "" || t.KeyFile != "" ||
-		t.ServerName != "") {
+	if !t.Enabled && t != (TLS{}) {
 		c.add(at("tls"), "add enabled: true", "TLS is set up but not enabled")
+	}
+	if t.MinVersion != "" && t.MaxVersion != "" && t.MinVersion > t.MaxVersion {
+		c.add(at("tls"), "exchange them", "min_version is above max_version")
 	}
 }
 

@@ -16,10 +16,14 @@ type Way struct {
 	Via string
 	// Announce is the version of the PROXY protocol whose header begins each connection, "v1" or "v2"; "": none.
 	Announce string
+	// From is this machine's IP address from which connections go; "": the system chooses it.
+	From string
 }
 
 // Compile returns the way in the form that drivers use; nil for the direct one.
-func (w *Way) Compile() (*socket.Way, error) { return socket.ParseWay(w.Resolve, w.Via, w.Announce) }
+func (w *Way) Compile() (*socket.Way, error) {
+	return socket.ParseWay(w.Resolve, w.Via, w.Announce, w.From)
+}
 
 // password returns the proxy's password; "" if it has none.
 func (w *Way) password() string {
@@ -38,7 +42,7 @@ func (c *checker) way(at func(key string) Position) {
 		return
 	}
 	for key, one := range map[string]Way{"resolve": {Resolve: w.Resolve}, "via": {Via: w.Via},
-		"proxy_protocol": {Announce: w.Announce}} {
+		"proxy_protocol": {Announce: w.Announce}, "from": {From: w.From}} {
 		if _, err := one.Compile(); err != nil {
 			c.add(at(key), "see docs/addresses.md", "%s: %v", key, err)
 		}

@@ -6,11 +6,13 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"brunt/internal/dialect/httpload"
+	"brunt/internal/plan"
 	"brunt/internal/protocol"
 )
 
@@ -20,23 +22,45 @@ func TestParse(t *testing.T) {
 		o.Limit != 9*time.Second || o.target.String() != "http://127.0.0.1:81/a?b" {
 		t.Errorf("%+v %v", o, err)
 	}
-	o, err = Parse(strings.Fields("-E client.pem https://127.0.0.1:81/"))
+	file := filepath.Join(t.TempDir(), "client.pem")
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err = Parse(strings.Fields("-E " + file + " -B 127.0.0.5 -f tls1.1 -Z AES128-SHA -X p:81 https://shop.test/x"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := o.Plan(); err != nil || p.Target.TLS.CertFile != "client.pem" || p.Target.TLS.KeyFile != "client.pem" {
+	want := plan.TLS{Enabled: true, InsecureSkipVerify: true, CertFile: file, KeyFile: file, ServerName: "shop.test",
+		MinVersion: "1.1", MaxVersion: "1.1", Ciphers: "AES128-SHA"}
+	if p, err := o.Plan(); err != nil || p.Target.TLS != want || p.Target.Way.From != "127.0.0.5" ||
+		p.Target.Addresses[0] != "p:81" || !strings.HasPrefix(o.Text(), "GET https://shop.test/x HTTP/1.0\r\n") {
 		t.Errorf("%+v %v", p, err)
 	}
+	for _, line := range []string{"-Z HIGH:!aNULL -f foo https://a/", "-n 3x http://a/", "-n 3 -c 2.5 http://a/",
+		"-n 3 -t 0 http://a/", "-s -1 http://a/", "-t text http://a/", "-p " + file + " -m PATCH http://a/"} {
+		if _, err := Parse(strings.Fields(line)); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
 	for line, want := range map[string]string{
-		"":                      "ab: wrong number of arguments",
-		"-n 0 http://a/":        "Invalid number of requests",
-		"-c 2 http://a/":        "Cannot use concurrency level greater",
-		"foo":                   "ab: invalid URL",
-		"-x":                    "option requires an argument -- 'x'",
-		"-B 1.2.3.4 http://a/":  "-B isn't available",
-		"-f tls1.2 https://a/":  "-f TLS1.2 isn't available with https",
-		"-p /nowhere http://a/": "Could not open POST data file (/nowhere): no such file",
-		"http://a/ -n 5":        "wrong number of arguments",
+		"":                             "ab: wrong number of arguments",
+		"-n 0 http://a/":               "Invalid number of requests",
+		"-c 2 http://a/":               "Cannot use concurrency level greater",
+		"foo":                          "ab: invalid URL",
+		"-x":                           "option requires an argument -- 'x'",
+		"-B no.invalid http://a/":      "-B no.invalid: it isn't an address",
+		"-f ssl3 https://a/":           "-f SSL3 isn't available with https",
+		"-Z nope https://a/":           `no cipher suite "nope"`,
+		"-E /nowhere http://a/":        "unable to get certificate from '/nowhere'",
+		"-p /nowhere http://a/":        "Could not open POST data file (/nowhere): no such file",
+		"-i -p " + file + " http://a/": "Cannot mix POST with other methods",
+		"-p " + file + " -i http://a/": "Cannot mix HEAD with other methods",
+		"-p " + file + " -u " + file + " http://a/": "Cannot mix PUT with other methods",
+		"-m PATCH -u " + file + " http://a/":        "Cannot mix PUT with other methods",
+		"-n x http://a/":                            "Invalid number of requests",
+		"-n 99999999999999 http://a/":               "Invalid number of requests",
+		"-s 0 http://a/":                            "-s 0: give seconds above zero",
+		"http://a/ -n 5":                            "wrong number of arguments",
 	} {
 		if _, err := Parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", line, err, want)

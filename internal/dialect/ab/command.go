@@ -76,9 +76,11 @@ Options are:
     -e filename     percentages, as CSV
     -r              accepted; brunt never ends because of an error
     -m method       method
+    -B address      address of this machine from which connections go
     -E certfile     the client's certificate and key
     -I              TLS without SNI
-    -f protocol     with https only ALL: TLS 1.2 and 1.3
+    -f protocol     TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL (1.2 and 1.3)
+    -Z ciphersuite  ciphers for TLS up to 1.2: names, with colons between them
     -h              print this
 `+"\n"+httpload.OwnHelp())
 }
@@ -150,6 +152,7 @@ type execution struct {
 	version string
 	outputs *loadtest.Outputs
 	samples httpload.Samples
+	files   map[string]*os.File // of -e and -g
 }
 
 func (e *execution) hooks(out *loadtest.Outputs) runner.Hooks {
@@ -165,6 +168,17 @@ func (e *execution) hooks(out *loadtest.Outputs) runner.Hooks {
 }
 
 func (e *execution) ready(context.Context) error {
+	e.files = map[string]*os.File{}
+	for _, path := range []string{e.o.CSV, e.o.Gnuplot} {
+		if path == "" {
+			continue
+		}
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		e.files[path] = f
+	}
 	banner := Banner
 	if e.o.HTML {
 		banner = HTMLBanner
@@ -202,19 +216,9 @@ func (e *execution) result(run *record.Run, _ string) error {
 	}
 	_, err := io.WriteString(e.outputs.Out, text(r))
 	errs = append(errs, err)
-	files := map[string]func(io.Writer, *Outcome) error{e.o.CSV: e.o.WriteCSV, e.o.Gnuplot: e.o.WriteGnuplot}
-	for path, write := range files {
-		if path != "" {
-			errs = append(errs, writeFile(path, func(w io.Writer) error { return write(w, r) }))
-		}
+	writes := map[string]func(io.Writer, *Outcome) error{e.o.CSV: e.o.WriteCSV, e.o.Gnuplot: e.o.WriteGnuplot}
+	for path, f := range e.files {
+		errs = append(errs, writes[path](f, r), f.Close())
 	}
 	return errors.Join(errs...)
-}
-
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }

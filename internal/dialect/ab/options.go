@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/socket"
+	"brunt/internal/server/connection"
 )
 
 // Options are the options of a command line.
@@ -41,13 +43,16 @@ type Options struct {
 	CSV         string
 	Cert        string
 	NoSNI       bool   // TLS without the server's name
-	Protocol    string // of TLS
+	Protocol    string // of TLS; "" or "ALL": 1.2 and 1.3
+	Ciphers     string // of TLS; "": Go's choice
+	From        string // IP address from which connections go; "": the system chooses it
 	HTML        bool   // the report is a table in HTML
 	Table       string // attributes of the table, its rows and its cells
 	Row, Cell   string
 
 	Version, Help bool
 	target        *url.URL
+	chosen        bool // an option has chosen the method
 }
 
 // errors of the command line, after which ab prints its usage.
@@ -56,11 +61,8 @@ var errUsage = errors.New("")
 // letters are ab's options.
 const letters = "+n:c:t:s:b:T:p:u:v:lrkVhwiIx:y:z:C:H:P:A:g:X:de:SqB:m:Z:f:E:"
 
-// refused are the options that can't be had, each with what to do.
-var refused = map[rune]string{
-	'B': "the system chooses the address; use a route or a namespace",
-	'Z': "Go chooses the ciphers; limit them at the server",
-}
+// versions are the versions of TLS, by ab's names. ab ignores other names, as does brunt.
+var versions = map[string]string{"TLS1": "1.0", "TLS1.1": "1.1", "TLS1.2": "1.2", "TLS1.3": "1.3"}
 
 // Parse parses a command line without the program's name.
 func Parse(args []string) (*Options, error) {
@@ -86,29 +88,26 @@ func Parse(args []string) (*Options, error) {
 
 func (o *Options) set(given httpload.Option) (err error) {
 	v := given.Value
-	if why, no := refused[given.Letter]; no {
-		return fmt.Errorf("ab: -%c isn't available: %s", given.Letter, why)
-	}
 	switch given.Letter {
 	case 'n':
-		if o.Requests, err = strconv.ParseUint(v, 10, 40); err != nil || o.Requests == 0 {
+		n := atoi(v)
+		if n <= 0 {
 			//lint:ignore ST1005 ab's words
 			return errors.New("Invalid number of requests")
 		}
+		o.Requests = uint64(n)
 	case 'c':
-		if o.Concurrency, err = strconv.Atoi(v); err != nil || o.Concurrency < 1 || o.Concurrency > 20_000 {
+		if o.Concurrency = int(atoi(v)); o.Concurrency < 1 || o.Concurrency > 20_000 {
 			return fmt.Errorf("ab: Invalid Concurrency [Range 0..20000]%w", errUsage)
 		}
-	case 't', 's':
-		s, err := strconv.Atoi(v)
-		if err != nil || s < 1 {
-			return fmt.Errorf("ab: -%c %s: give seconds above zero", given.Letter, v)
+	case 't':
+		s := atoi(v)
+		if s < 0 {
+			return fmt.Errorf("ab: -t %s: give seconds above zero", v)
 		}
-		if given.Letter == 's' {
-			o.Timeout = time.Duration(s) * time.Second
-		} else {
-			o.Limit, o.Requests = time.Duration(s)*time.Second, 50_000
-		}
+		o.Limit, o.Requests = time.Duration(s)*time.Second, 50_000
+	case 's':
+		return o.setTimeout(v)
 	case 'p':
 		return o.file("POST", v)
 	case 'u':
@@ -116,9 +115,15 @@ func (o *Options) set(given httpload.Option) (err error) {
 	case 'T':
 		o.ContentType = v
 	case 'i':
-		o.Method = "HEAD"
+		return o.choose("HEAD")
 	case 'm':
-		o.Method = v
+		o.Method, o.chosen = v, true
+	case 'B':
+		return o.bind(v)
+	case 'Z':
+		if o.Ciphers = v; v == "" {
+			return errors.New("error setting ciphersuite list []")
+		}
 	case 'C':
 		o.Cookies = append(o.Cookies, v)
 	case 'H':
@@ -131,18 +136,28 @@ func (o *Options) set(given httpload.Option) (err error) {
 	case 'P':
 		o.Proxy = v
 	case 'X':
-		o.Via = v
+		if o.Via = v; v == "" {
+			return errors.New("ab: -X: write host:port")
+		}
 	case 'x', 'y', 'z':
 		*map[rune]*string{'x': &o.Table, 'y': &o.Row, 'z': &o.Cell}[given.Letter] = v
 		o.HTML = true
 	case 'f':
 		o.Protocol = strings.ToUpper(v)
 	case 'g':
-		o.Gnuplot = v
+		if o.Gnuplot = v; v == "" {
+			//lint:ignore ST1005 ab's words
+			return errors.New("Cannot open gnuplot output file: No such file or directory")
+		}
 	case 'e':
-		o.CSV = v
+		if o.CSV = v; v == "" {
+			//lint:ignore ST1005 ab's words
+			return errors.New("Cannot open CSV output file: No such file or directory")
+		}
 	case 'E':
-		o.Cert = v
+		if o.Cert = v; !readable(v) {
+			return fmt.Errorf("unable to get certificate from '%s'", v)
+		}
 	default:
 		o.flag(given.Letter)
 	}
@@ -174,8 +189,71 @@ func (o *Options) flag(letter rune) {
 	}
 }
 
+// readable reports whether a file can be read.
+func readable(path string) bool {
+	f, err := os.Open(path)
+	if err == nil {
+		f.Close()
+	}
+	return err == nil
+}
+
+// choose sets the method, which only -m may set again.
+func (o *Options) choose(method string) error {
+	if o.chosen {
+		//lint:ignore ST1005 ab's words
+		return fmt.Errorf("Cannot mix %s with other methods", method)
+	}
+	o.Method, o.chosen = method, true
+	return nil
+}
+
+// atoi reads the number at the beginning of a text, as C's atoi: 0 if there is none.
+func atoi(text string) int64 {
+	text = strings.TrimLeft(text, " \t\n\v\f\r")
+	end := 0
+	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || end == 0 && (text[0] == '-' || text[0] == '+')) {
+		end++
+	}
+	n, err := strconv.ParseInt(text[:end], 10, 32)
+	if errors.Is(err, strconv.ErrRange) {
+		return -1 // as the 64 bits of a larger number are cut to 32
+	}
+	return n
+}
+
+// setTimeout sets the time for a request; below 0 means without end.
+func (o *Options) setTimeout(text string) error {
+	switch s := atoi(text); {
+	case s == 0:
+		return fmt.Errorf("ab: -s %s: give seconds above zero", text)
+	case s < 0:
+		o.Timeout = forever
+	default:
+		o.Timeout = time.Duration(s) * time.Second
+	}
+	return nil
+}
+
+// forever is the time for requests without one.
+const forever = 24 * time.Hour
+
+// bind sets the address from which connections go, by its name or as an IP address.
+func (o *Options) bind(host string) error {
+	ip, err := net.ResolveIPAddr("ip", host)
+	if host == "" || err != nil {
+		return fmt.Errorf("ab: -B %s: it isn't an address of this machine", host)
+	}
+	if !ip.IP.IsUnspecified() {
+		o.From = ip.String()
+	}
+	return nil
+}
+
 func (o *Options) file(method, path string) (err error) {
-	o.Method = method
+	if err := o.choose(method); err != nil {
+		return err
+	}
 	if o.Body, err = command.ReadFile(path); err != nil {
 		return fmt.Errorf("ab: Could not open POST data file (%s): %w", path, errors.Unwrap(err))
 	}
@@ -197,9 +275,11 @@ func (o *Options) check(text string) error {
 	if o.Requests < uint64(o.Concurrency) {
 		return fmt.Errorf("ab: Cannot use concurrency level greater than total number of requests%w", errUsage)
 	}
-	if o.Protocol != "" && o.Protocol != "ALL" && u.Scheme == "https" {
-		return fmt.Errorf("ab: -f %s isn't available with https: Go takes the newest of TLS 1.2 and 1.3; "+
-			"limit the versions at the server", o.Protocol)
+	if (o.Protocol == "SSL2" || o.Protocol == "SSL3") && u.Scheme == "https" {
+		return fmt.Errorf("ab: -f %s isn't available with https: use TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL", o.Protocol)
+	}
+	if _, err := connection.Ciphers(ciphersOf(o.Ciphers)); err != nil && u.Scheme == "https" {
+		return fmt.Errorf("ab: -Z %s: %w", o.Ciphers, err)
 	}
 	if o.Via != "" {
 		if !strings.Contains(o.Via, ":") {
@@ -208,11 +288,23 @@ func (o *Options) check(text string) error {
 		if _, _, err := net.SplitHostPort(o.Via); err != nil {
 			return fmt.Errorf("ab: -X %s: write host:port", o.Via)
 		}
-		if u.Scheme == "https" {
-			return errors.New("ab: -X isn't available with https")
-		}
 	}
 	return nil
+}
+
+// ciphersOf returns the names in a list of ciphers as OpenSSL has it, or "" if it has a group of them, for all that Go
+// takes.
+func ciphersOf(list string) string {
+	var names []string
+	parts := func(c rune) bool { return strings.ContainsRune(":, ", c) }
+	for name := range strings.FieldsFuncSeq(list, parts) {
+		switch name {
+		case "ALL", "DEFAULT", "HIGH", "MEDIUM":
+			return ""
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ":")
 }
 
 // Text returns the request as it is sent.
@@ -269,8 +361,15 @@ func (o *Options) Plan() (*plan.Plan, error) {
 	if o.NoSNI && o.target.Scheme == "https" {
 		p.Target.TLS.ServerName = "0.0.0.0" // addresses aren't sent as SNI, and ab verifies no names
 	}
-	if o.Via != "" {
+	if o.Via != "" { // with https, ab has TLS to the proxy, too
+		if o.target.Scheme == "https" && !o.NoSNI {
+			p.Target.TLS.ServerName = o.target.Hostname()
+		}
 		p.Target.Addresses = []string{o.Via}
+	}
+	if p.Target.Way.From = o.From; o.target.Scheme == "https" {
+		v := versions[o.Protocol]
+		p.Target.TLS.MinVersion, p.Target.TLS.MaxVersion, p.Target.TLS.Ciphers = v, v, ciphersOf(o.Ciphers)
 	}
 	p.Target.User, p.Target.Password = "", ""
 	p.Target.Options["good"], p.Target.Options["parts"] = "200-399", "on"

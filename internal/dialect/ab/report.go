@@ -41,10 +41,13 @@ func (o *Options) figures(r *Outcome) *figures {
 	for i := range r.Samples {
 		s := &r.Samples[i]
 		if !s.Answered() {
-			switch {
-			case s.Class == protocol.Connect && s.Parts.ConnectNs == 0 && s.Bytes == 0:
+			unconnected := s.Parts.ConnectNs == 0 && s.Bytes == 0
+			if o.KeepAlive { // connections aren't part of requests
+				unconnected = s.Unsent
+			}
+			if s.Class == protocol.Connect && unconnected {
 				f.connect++
-			default:
+			} else {
 				f.receive++
 			}
 			continue

@@ -234,12 +234,33 @@ func statusOf(s *httpload.Sample) (status, text string) {
 	switch {
 	case s.Code == "DeadlineExceeded" || s.Code == "" && protocol.Overdue(s.Class, s.Text):
 		status, text = "DeadlineExceeded", "context deadline exceeded"
-	case s.Class == protocol.Client:
+	case s.Class == protocol.Client || s.Class == protocol.Protocol:
 		status = "Internal"
+	case s.Code == resetCode:
+		status = resetStatus(text)
 	case s.Code == "" || s.Class == protocol.Connect || strings.ToUpper(s.Code) == s.Code && s.Code != "OK":
 		status = "Unavailable" // a reset, a GOAWAY, or no connection
 	}
 	return status, fmt.Sprintf("rpc error: code = %s desc = %s", status, text)
+}
+
+// resetCode is the code of calls whose stream the server reset.
+const resetCode = "RST_STREAM"
+
+// resetStatus returns the status for a text that ends with "(HTTP/2 error N)" (gRPC over HTTP2, "Errors").
+func resetStatus(text string) string {
+	_, number, _ := strings.Cut(text, "HTTP/2 error ")
+	switch strings.TrimSuffix(number, ")") {
+	case "7":
+		return "Unavailable" // REFUSED_STREAM
+	case "8":
+		return "Canceled"
+	case "11":
+		return "ResourceExhausted"
+	case "12":
+		return "PermissionDenied"
+	}
+	return "Internal"
 }
 
 // report returns the report without figures.

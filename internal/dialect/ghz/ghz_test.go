@@ -165,6 +165,9 @@ func TestLoads(t *testing.T) {
 		"--load-schedule line --load-start 30 --load-step -10 --load-end 10 --load-max-duration 2s -z 4s h:1":  "30/s 1s 0, 20/s 1s 0, 10/s 2s 0 | 1 × 50",
 		"--concurrency-schedule step --concurrency-start 1 --concurrency-step 2 --concurrency-end 5 " +
 			"--concurrency-step-duration 1s -n 9 -c 5 h:1": "1 1s 0, 3 1s 0, 5 0s 0 | 5 × 1",
+		"--concurrency-schedule step --concurrency-start 0 --concurrency-step 2 --concurrency-end 4 " +
+			"--concurrency-step-duration 1s -n 9 -c 4 --connections 0 h:1": "pause 1s, 2 1s 0, 4 0s 0 | 4 × 1",
+		"--load-schedule= --concurrency-schedule= --duration-stop= -z 1s h:1":                                   "0 1s 0 | 1 × 50",
 		"--concurrency-schedule line --concurrency-start 4 --concurrency-step -1 --concurrency-end 2 -z 9s h:1": "4 1s 0, 3 1s 0, 2 7s 0 | 4 × 1",
 	} {
 		p, err := options(t, strings.Fields(line)...).Plan(t.Context())
@@ -337,12 +340,6 @@ func TestFlags(t *testing.T) {
 			t.Errorf("--%s isn't known", name)
 		}
 	}
-	for _, name := range []string{"stream-interval", "stream-call-duration"} {
-		_, err := Parse([]string{"--call", "a.B.C", "--" + name, "1s", "h:1"}, nil)
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("--%s: %v", name, err)
-		}
-	}
 }
 
 func TestConfigFiles(t *testing.T) {
@@ -395,11 +392,12 @@ func TestMistakes(t *testing.T) {
 		"--call a.B.C --load-schedule x h":    `schedule much be "const", "step", or "line"`,
 		"--call a.B.C --concurrency-schedule step h":       "concurrency start start cannot equal concurrency end",
 		"--call a.B.C --load-schedule line --load-end 5 h": "invalid load step",
-		"--call a.B.C --stream-interval 1s h":              "aren't supported",
 		"--call a.B.C -b --stream-dynamic-messages h":      "cannot use dynamic messages with binary data",
 		"--call a.B.C -B none h":                           "no such file",
 		"--call a.B.C --skipFirst 300 h":                   "you cannot skip more requests than those run",
 		"--call a.B.C -n 0 h":                              "give at least one call",
+		"--call a.B.C --max-send-message-size 1e3 h":       "invalid max call send message size",
+		"--call a.B.C --max-recv-message-size= h":          "invalid max call recv message size",
 		"--call a.B.C h i":                                 "unexpected i",
 		"--config " + config:                               "no such file",
 		"--config " + filepath.Join(dir, "c.ini"):          "no such file",

@@ -2,6 +2,7 @@
 package ghz
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/dialect/command"
 
 	"github.com/spf13/pflag"
@@ -24,6 +26,7 @@ type Options struct {
 	data     []byte // of calls; JSON, or a template that becomes JSON, or messages as they are sent
 	binary   bool   // data is messages as they are sent
 	metadata []byte
+	given    map[string]bool // flags of the command line
 }
 
 // texts are the flags whose values are JSON, and what isn't kept.
@@ -75,8 +78,8 @@ func (c *Config) bind(fs *pflag.FlagSet, t *texts) {
 	fs.BoolVarP(&t.binary, "binary", "b", false, "take such messages from standard input")
 	fs.StringVarP(&t.metadata, "metadata", "m", "", "metadata as JSON")
 	fs.StringVarP(&c.MetadataFile, "metadata-file", "M", "", "file with it")
-	fs.DurationVar((*time.Duration)(&c.StreamInterval), "stream-interval", 0, "not supported")
-	fs.DurationVar((*time.Duration)(&c.StreamCallDuration), "stream-call-duration", 0, "not supported")
+	fs.DurationVar((*time.Duration)(&c.StreamInterval), "stream-interval", 0, "not supported for streams")
+	fs.DurationVar((*time.Duration)(&c.StreamCallDuration), "stream-call-duration", 0, "not supported for streams")
 	fs.UintVar(&c.StreamCallCount, "stream-call-count", 0, "messages of a stream")
 	fs.BoolVar(&c.StreamDynamicMessages, "stream-dynamic-messages", false, "templates are executed for each message")
 	fs.StringVar(&t.reflected, "reflect-metadata", "", "metadata as JSON with which the server is asked for its methods")
@@ -144,6 +147,8 @@ func Parse(args []string, in io.Reader) (*Options, error) {
 	if fs.NArg() == 1 {
 		o.Host = fs.Arg(0)
 	}
+	o.given = map[string]bool{}
+	fs.Visit(func(f *pflag.Flag) { o.given[f.Name] = true })
 	if err := o.decode(fs, t); err != nil {
 		return nil, err
 	}
@@ -254,7 +259,9 @@ func (o *Options) finish(in io.Reader, binary bool) (err error) {
 // check returns an error for values that ghz refuses, or that brunt doesn't support.
 func (o *Options) check() error {
 	o.LoadSchedule, o.CSchedule = strings.ToLower(strings.TrimSpace(o.LoadSchedule)), strings.ToLower(o.CSchedule)
-	o.Stop = strings.ToLower(o.Stop)
+	o.LoadSchedule, o.CSchedule = cmp.Or(o.LoadSchedule, "const"), cmp.Or(o.CSchedule, "const")
+	o.Stop = cmp.Or(strings.ToLower(o.Stop), "close")
+	o.Connections = max(o.Connections, 1)
 	known := []string{"const", "step", "line"}
 	switch {
 	case !slices.Contains(formats, o.Format):
@@ -273,18 +280,23 @@ func (o *Options) check() error {
 		return errors.New(`schedule much be "const", "step", or "line"`)
 	case !slices.Contains(known, o.CSchedule):
 		return fmt.Errorf("--concurrency-schedule %s: use const, step or line", o.CSchedule)
-	case o.Total == 0 || o.Concurrency == 0 || o.Connections == 0:
-		return errors.New("give at least one call, one call in flight and one connection")
+	case o.Total == 0 || o.Concurrency == 0:
+		return errors.New("give at least one call and one call in flight")
 	case o.Timeout < 0 || o.Duration < 0 || o.MaxDuration < 0:
 		return errors.New("give times of at least 0")
 	case o.SkipFirst > o.Total && o.Duration == 0:
 		return errors.New("you cannot skip more requests than those run")
-	case o.StreamInterval > 0 || o.StreamCallDuration > 0:
-		return errors.New("--stream-interval and --stream-call-duration aren't supported: a stream's messages are sent at " +
-			"once; --stream-call-count limits their number")
+	}
+	for _, size := range [][2]string{{"recv", o.MostReceived}, {"send", o.MostSent}} {
+		if o.given["max-"+size[0]+"-message-size"] && !sizeForm().MatchString(strings.ToLower(size[1])) {
+			return fmt.Errorf("invalid max call %s message size: %q; give one such as 4MB", size[0], size[1])
+		}
 	}
 	return o.checkSchedules()
 }
+
+// sizeForm matches a size in lower case: a number, and a unit.
+var sizeForm = lazyregexp.New(`^[0-9]{1,15}(\.[0-9]+)?\s*(b|[kmgtp]i?b?)?$`)
 
 func (o *Options) checkSchedules() error {
 	if o.LoadSchedule != "const" {
@@ -311,8 +323,6 @@ func (o *Options) checkSchedules() error {
 		return errors.New("invalid concurrency step")
 	case o.CSchedule == "step" && o.CStepTime <= 0:
 		return errors.New("invalid concurrency step duration")
-	case o.CStart == 0:
-		return errors.New("--concurrency-start 0: give calls in flight")
 	}
 	return nil
 }

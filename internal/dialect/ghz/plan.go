@@ -17,6 +17,7 @@ import (
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
+	"brunt/internal/server/connection"
 )
 
 // server returns where the server is.
@@ -45,6 +46,9 @@ const grace = time.Second
 // messages, and for templates that name parts of it.
 func (o *Options) Plan(ctx context.Context) (*plan.Plan, error) {
 	server := o.server()
+	if err := o.certificates(); err != nil {
+		return nil, err
+	}
 	p := &plan.Plan{Name: "ghz-" + endpoints.Name(o.Host), Target: server.Target()}
 	p.Settings = plan.Settings{Retries: -1, ConnectTimeout: time.Duration(o.DialTimeout),
 		OperationTimeout: time.Duration(o.Timeout) + grace}
@@ -59,6 +63,16 @@ func (o *Options) Plan(ctx context.Context) (*plan.Plan, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// certificates returns an error for those that can't be read, although they aren't used without TLS.
+func (o *Options) certificates() error {
+	t := plan.TLS{Enabled: true, CAFile: o.CACert, CertFile: o.Cert}
+	if o.Cert != "" {
+		t.KeyFile = o.Key
+	}
+	_, err := connection.TLS(&t)
+	return err
 }
 
 // call returns the call without messages.
@@ -91,10 +105,15 @@ func (o *Options) operation(ctx context.Context, p *plan.Plan, server *calls.Ser
 		return false, err
 	}
 	var md protoreflect.MethodDescriptor
-	if o.binary || len(list) > 1 || o.StreamCallCount > 0 || b.named() {
+	timed := o.StreamInterval > 0 || o.StreamCallDuration > 0
+	if o.binary || len(list) > 1 || o.StreamCallCount > 0 || timed || b.named() {
 		if md, err = server.Method(ctx, o.Call); err != nil {
 			return false, err
 		}
+	}
+	if timed && (md.IsStreamingClient() || md.IsStreamingServer()) {
+		return false, fmt.Errorf("--stream-interval and --stream-call-duration aren't supported for %s, which streams: its messages "+
+			"are sent at once; --stream-call-count limits their number", o.Call)
 	}
 	if o.binary {
 		if list, err = binaryMessages(o.data, md.Input()); err != nil {
@@ -378,7 +397,11 @@ func (o *Options) crowds() (all []plan.Phase, most int) {
 	every, end := time.Duration(o.CStepTime), time.Duration(o.Duration)
 	up, n, at := o.CStep > 0, int(o.CStart), time.Duration(0)
 	add := func(d time.Duration) {
-		all = append(all, plan.Phase{Name: fmt.Sprintf("crowd %d", len(all)+1), Kind: plan.Closed, Sessions: n, Duration: d})
+		ph := plan.Phase{Name: fmt.Sprintf("crowd %d", len(all)+1), Kind: plan.Closed, Sessions: n, Duration: d}
+		if n == 0 {
+			ph.Kind = plan.Pause
+		}
+		all = append(all, ph)
 		most = max(most, n)
 	}
 	for len(all) <= plan.MaxSteps {

@@ -135,13 +135,21 @@ func (e *execution) hooks(out *loadtest.Outputs) runner.Hooks {
 func (e *execution) result(run *record.Run, _ string) error {
 	r := &Outcome{Samples: e.samples.All(), Errors: map[string]uint64{}}
 	r.Total = max(httpload.Span(r.Samples), 1)
+	for i := range r.Samples {
+		if s := &r.Samples[i]; s.Circled() {
+			r.Errors[s.Text]++
+		}
+	}
 	for _, f := range run.Failures {
 		if f.Class != protocol.Server.String() {
 			r.Errors[f.Text] += f.Count
 		}
 	}
-	if e.o.Output == "csv" {
+	switch e.o.Output {
+	case "":
+		return r.Write(e.outputs.Out)
+	case "csv":
 		return r.WriteCSV(e.outputs.Out)
 	}
-	return r.Write(e.outputs.Out)
+	return r.WriteTemplate(e.outputs.Out, e.o.Output)
 }

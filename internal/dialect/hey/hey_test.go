@@ -2,6 +2,7 @@ package hey
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,10 @@ func TestParse(t *testing.T) {
 		"-n 1 -c 2 http://a/":   "-n cannot be less than -c.",
 		"-c 0 http://a/":        "-n and -c cannot be smaller than 1.",
 		"-h x http://a/":        "Flag '-h' is deprecated",
-		"-o {{.Rps}} http://a/": "only csv",
+		"-o {{.Rps http://a/":   "-o: -o:1: unclosed action",
+		"-o {{x}} http://a/":    `function "x" not defined`,
+		"-q NaN http://a/":      "-q: give requests a second",
+		"-q 1e30 http://a/":     "-q: give requests a second",
 		"-H nonsense http://a/": "could not parse the provided input",
 		"-nothing 1 http://a/":  "flag provided but not defined: -nothing",
 		"ftp://a/":              "scheme ftp",
@@ -82,6 +86,30 @@ func TestReport(t *testing.T) {
 	if err := r.WriteCSV(&b); err != nil || strings.Count(b.String(), "\n") != 11 ||
 		!strings.Contains(b.String(), "\n0.2000,0.0010,0.0000,0.0000,0.0000,0.0000,200,1.0000\n") {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// A template of -o has hey's figures, by its names.
+func TestTemplate(t *testing.T) {
+	r := &Outcome{Total: 2 * time.Second, Errors: map[string]uint64{"refused": 1}}
+	const text = `{{.NumRes}} {{.Rps}} {{len .Lats}} {{jsonify .ErrorDist}} {{range $c, $n := .StatusCodeDist}}{{$c}}:{{$n}}` +
+		`{{end}} {{formatNumber .Slowest}} {{formatNumberInt 3}} {{.SizeReq}} {{range .LatencyDistribution}}{{.Percentage}} ` +
+		`{{end}}{{histogram .Histogram}}`
+	for _, want := range []string{
+		"0 0 0 {\"refused\":1}  0.0000 3 0 \n",
+		"2 1 2 {\"refused\":1} 200:2 0.3000 3 10 10 0 0 0 0 0 0   0.100 [1]\t|" + strings.Repeat("■", 40) + "\n",
+	} {
+		var b strings.Builder
+		if err := r.WriteTemplate(&b, text); err != nil || !strings.HasPrefix(b.String(), want) {
+			t.Errorf("%v\n%s\nwant\n%s", err, b.String(), want)
+		}
+		for i := range 2 {
+			r.Samples = append(r.Samples, httpload.Sample{Took: time.Duration(2*i+1) * 100 * time.Millisecond, Status: 200,
+				Parts: protocol.Parts{BodyBytes: 10}})
+		}
+	}
+	if err := r.WriteTemplate(io.Discard, "{{.Nothing}}"); err == nil || !strings.Contains(err.Error(), "Nothing") {
+		t.Error(err)
 	}
 }
 

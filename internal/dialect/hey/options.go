@@ -4,7 +4,6 @@ package hey
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"math"
 	"net/url"
@@ -22,7 +21,7 @@ type Options struct {
 	Requests, Workers int
 	Rate              float64 // requests a second of each worker; 0: no limit
 	Duration          time.Duration
-	Output            string // "" or "csv"
+	Output            string // "", "csv" or a template
 	Method            string
 	Headers           [][2]string
 	TimeoutS          int
@@ -97,12 +96,16 @@ func Parse(args []string) (*Options, error) {
 		return nil, &usageError{"-n cannot be less than -c."}
 	case *deprecated != "":
 		return nil, &usageError{"Flag '-h' is deprecated, please use '-H' instead."}
-	case o.Output != "" && o.Output != "csv":
-		return nil, fmt.Errorf("-o %s: only csv is available", o.Output)
-	case o.Rate < 0:
-		return nil, errors.New("-q: give requests a second, above zero")
 	}
-	o.Method = strings.ToUpper(o.Method)
+	if err := checkTemplate(o.Output); err != nil {
+		return nil, err
+	}
+	if o.Rate = max(o.Rate, 0); math.IsNaN(o.Rate) || o.Rate > 1e9 {
+		return nil, errors.New("-q: give requests a second, up to 1e9")
+	}
+	if o.Method = strings.ToUpper(o.Method); o.Method == "" {
+		o.Method = "GET"
+	}
 	if err := o.fields(headers, *accept, *contentType, *host, *agent); err != nil {
 		return nil, err
 	}

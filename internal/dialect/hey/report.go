@@ -39,7 +39,7 @@ var parts = []part{
 // answered returns the requests that were answered.
 func (r *Outcome) answered() (all []httpload.Sample) {
 	for i := range r.Samples {
-		if r.Samples[i].Answered() && len(all) < most {
+		if s := &r.Samples[i]; s.Answered() && !s.Circled() && len(all) < most {
 			all = append(all, r.Samples[i])
 		}
 	}
@@ -78,8 +78,10 @@ func (r *Outcome) Write(w io.Writer) error {
 	if size > 0 {
 		fmt.Fprintf(b, "\n  Total data:\t%d bytes\n  Size/request:\t%d bytes", size, size/int64(len(all)))
 	}
-	b.WriteString("\n\nResponse time histogram:\n" + histogram(lats) + "\n\nLatency distribution:")
-	percentiles(b, lats)
+	b.WriteString("\n\nResponse time histogram:\n" + histogram(buckets(lats)) + "\n\nLatency distribution:")
+	for _, p := range percentiles(lats) {
+		fmt.Fprintf(b, "\n  %d%%%% in %4.4f secs", p.Percentage, p.Latency)
+	}
 	b.WriteString("\n\nDetails (average, fastest, slowest):")
 	for _, p := range parts {
 		sorted, mean := seconds(all, p.of)
@@ -104,40 +106,62 @@ func (r *Outcome) Write(w io.Writer) error {
 	return b.Flush()
 }
 
-// histogram returns eleven bars between the fastest and the slowest request.
-func histogram(sorted []float64) string {
+// Bucket is a bar of the histogram: how many times, in seconds, are at most Mark and above that of the bar before.
+type Bucket struct {
+	Mark, Frequency float64
+	Count           int
+}
+
+// buckets returns eleven bars between the fastest and the slowest request.
+func buckets(sorted []float64) []Bucket {
 	if len(sorted) == 0 {
-		return ""
+		return nil
 	}
 	const bars = 10
-	var marks [bars + 1]float64
-	var counts [bars + 1]int
+	all := make([]Bucket, bars+1)
 	fastest, slowest := sorted[0], sorted[len(sorted)-1]
 	for i := range bars {
-		marks[i] = fastest + (slowest-fastest)/bars*float64(i)
+		all[i].Mark = fastest + (slowest-fastest)/bars*float64(i)
 	}
-	marks[bars] = slowest
+	all[bars].Mark = slowest
 	bar := 0
 	for _, v := range sorted {
-		for v > marks[bar] && bar < bars {
+		for v > all[bar].Mark && bar < bars {
 			bar++
 		}
-		counts[bar]++
+		all[bar].Count++
 	}
-	greatest := slices.Max(counts[:])
+	for i := range all {
+		all[i].Frequency = float64(all[i].Count) / float64(len(sorted))
+	}
+	return all
+}
+
+// histogram draws bars.
+func histogram(all []Bucket) string {
+	greatest := 1
+	for _, bar := range all {
+		greatest = max(greatest, bar.Count)
+	}
 	var b strings.Builder
-	for i := range marks {
-		length := (counts[i]*40 + greatest/2) / greatest
-		fmt.Fprintf(&b, "  %4.3f [%d]\t|%s\n", marks[i], counts[i], strings.Repeat("■", length))
+	for _, bar := range all {
+		length := (bar.Count*40 + greatest/2) / greatest
+		fmt.Fprintf(&b, "  %4.3f [%d]\t|%s\n", bar.Mark, bar.Count, strings.Repeat("■", length))
 	}
 	return b.String()
 }
 
-// percentiles writes the latency distribution. A percentile that lies beyond the last request is left at zeros, as in
+// LatencyDistribution is a time in seconds that a percentage of the requests didn't exceed.
+type LatencyDistribution struct {
+	Percentage int
+	Latency    float64
+}
+
+// percentiles returns the latency distribution. A percentile that lies beyond the last request is left at zeros, as in
 // hey.
-func percentiles(b *bufio.Writer, sorted []float64) {
+func percentiles(sorted []float64) (all []LatencyDistribution) {
 	if len(sorted) == 0 {
-		return
+		return nil
 	}
 	wanted := []int{10, 25, 50, 75, 90, 95, 99}
 	found := make([]float64, len(wanted))
@@ -151,8 +175,9 @@ func percentiles(b *bufio.Writer, sorted []float64) {
 		if found[j] == 0 {
 			p = 0
 		}
-		fmt.Fprintf(b, "\n  %d%%%% in %4.4f secs", p, found[j])
+		all = append(all, LatencyDistribution{p, found[j]})
 	}
+	return all
 }
 
 // WriteCSV writes a line for each request that was answered, in seconds.

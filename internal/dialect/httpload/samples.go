@@ -2,6 +2,7 @@ package httpload
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,10 +23,16 @@ type Sample struct {
 	Code   string // of its failure
 	Text   string // likewise
 	Index  uint64
+	Unsent bool // there was no connection to send it on
 }
 
 // Answered reports whether there was an answer, whatever its status.
 func (s *Sample) Answered() bool { return s.Class == protocol.OK || s.Class == protocol.Server }
+
+// Circled reports whether there were more redirects in a row than are followed: Go's client gives no answer then.
+func (s *Sample) Circled() bool {
+	return s.Class == protocol.Server && s.Status/100 == 3 && strings.HasSuffix(s.Text, "redirects in a row")
+}
 
 // Samples keeps every request of a load.
 type Samples struct {
@@ -50,6 +57,7 @@ func (c *Samples) Timed(t workload.Timing) {
 		Start: c.base.Add(time.Duration(sent)), SentNs: sent, Took: time.Duration(t.EndNs - sent),
 		Late: time.Duration(sent - t.IntendedNs), Parts: t.Facts.Parts, Bytes: t.Facts.BytesIn, Status: t.Facts.Status,
 		Class: t.Class, Code: t.Code, Text: t.Text, Index: t.Index,
+		Unsent: t.SentNs == 0,
 	})
 	if c.Added != nil {
 		c.Added(len(c.all))

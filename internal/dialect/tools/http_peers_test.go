@@ -167,6 +167,14 @@ func TestReportsAreTheirTools(t *testing.T) {
 			same(t, got, want, "(?m)^(<table.*|.*(Server|Document|Complete|Failed|Non-2|Keep|Total tr|HTML).*|[^T<].*)$")
 		}
 		serverNames(t, as, ab)
+		for _, line := range []string{"-i -p " + body, "-p " + body + " -i", "-u " + body + " -p " + body, "-m PUT -i"} {
+			args := append(strings.Fields(line), url)
+			theirs, _ := exec.Command(ab, args...).CombinedOutput()
+			o := shell.Run(t, "brunt", append([]string{"as", "ab", "--no-record"}, args...)...)
+			if o.Code != 1 || strings.TrimSpace(strings.TrimPrefix(o.Err, "brunt: ")) != strings.TrimSpace(string(theirs)) {
+				t.Errorf("%s: got %q and exit code %d, want %q", line, o.Err, o.Code, theirs)
+			}
+		}
 		args := []string{"-n", "3", "-k", "-S", url + "missing"} // no warnings, which three times may or may not call for
 		_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
 		_, want, _ := strings.Cut(output(t, ab, args...), "Benchmarking")
@@ -177,8 +185,13 @@ func TestReportsAreTheirTools(t *testing.T) {
 		flagsKnown(t, help(hey), "hey")
 		args := []string{"-n", "200", "-c", "4", url}
 		same(t, as("hey --no-record", args...), output(t, hey, args...), `(?m)^  (Total data|Size|\[).*$`)
-		args = append([]string{"-o", "csv"}, args...)
-		same(t, as("hey --no-record", args...), output(t, hey, args...), "")
+		csv := append([]string{"-o", "csv"}, args...)
+		same(t, as("hey --no-record", csv...), output(t, hey, csv...), "")
+		form := append([]string{"-o", `{{.NumRes}} {{len .Lats}} {{len .Offsets}} {{jsonify .StatusCodeDist}} {{.SizeTotal}} ` +
+			`{{.SizeReq}} {{range .LatencyDistribution}}{{.Percentage}} {{end}}{{range .Histogram}}. {{end}}`}, args...)
+		if got, want := as("hey --no-record", form...), output(t, hey, form...); got != want {
+			t.Errorf("a template: got %q, want %q", got, want)
+		}
 	})
 	t.Run("vegeta", func(t *testing.T) {
 		vegeta := peer(t, "vegeta", "github.com/tsenart/vegeta/v12")
@@ -210,6 +223,7 @@ func TestReportsAreTheirTools(t *testing.T) {
 		if got, want := as("vegeta", mixed...), output(t, vegeta, mixed...); got != want {
 			t.Errorf("several files in CSV: got\n%s\nwant\n%s", got, want)
 		}
+		attacksAlike(t, vegeta, file)
 		// An attack that is killed leaves its results.
 		killed, _ := shell.Start(t, nil, slices.Concat([]string{"brunt", "as", "vegeta"}, args,
 			[]string{file("killed"), "-duration", "1h", "--no-record"})...)
@@ -221,6 +235,50 @@ func TestReportsAreTheirTools(t *testing.T) {
 		report := []string{"report", file("killed")}
 		same(t, as("vegeta", report...), output(t, vegeta, report...), "(?m)^(Bytes|Success|Status|[0-9]+ Not).*$")
 	})
+}
+
+// attacksAlike compares what servers get from attacks, and their results: of a body in chunks from an address of its
+// own, of redirects without an end, and of a server that is down.
+func attacksAlike(t *testing.T, vegeta string, file func(string) string) {
+	t.Helper()
+	got := make(chan string, 16)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		from, _, _ := strings.Cut(q.RemoteAddr, ":")
+		got <- fmt.Sprint(q.Method, q.TransferEncoding, q.ContentLength, string(body), from, q.Header["Accept-Encoding"])
+		if q.Method == http.MethodGet {
+			http.Redirect(w, q, q.URL.Path, http.StatusFound)
+		}
+	}))
+	if err := os.WriteFile(file("body"), []byte("a body"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	attack := func(line, target string, program ...string) (sent []string, report string) {
+		if err := os.WriteFile(file("list"), []byte(target), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := append(program[1:], "-targets", file("list"), "-rate", "1", "-duration", "500ms", "-output", file("results"))
+		output(t, program[0], append(args, strings.Fields(line)...)...)
+		for len(got) > 0 {
+			sent = append(sent, <-got)
+		}
+		report = output(t, vegeta, "report", file("results"))
+		return sent, report[strings.Index(report, "Success"):strings.Index(report, "Error Set:")]
+	}
+	alike := func(line, target string) {
+		t.Helper()
+		sent, report := attack(line, target, "brunt", "as", "vegeta", "attack", "--no-record")
+		wantSent, wantReport := attack(line, target, vegeta, "attack", "-prometheus-addr=")
+		if !slices.Equal(sent, wantSent) || report != wantReport {
+			t.Errorf("%s: got %q\n%s\nwant %q\n%s", line, sent, report, wantSent, wantReport)
+		}
+	}
+	alike("-chunked -laddr 127.0.0.7 -workers 2", "POST "+server.URL+"/\n@"+file("body")+"\n")
+	alike("-redirects 3", "GET "+server.URL+"/\n")
+	alike("-redirects 0", "GET "+server.URL+"/\n")
+	alike("-redirects -1", "GET "+server.URL+"/\n")
+	server.Close()
+	alike("-max-connections 2", "GET "+server.URL+"/\n")
 }
 
 // requests records the first requests that a server gets.

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
+	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -19,23 +22,18 @@ import (
 // attackOptions are the options of vegeta attack.
 type attackOptions struct {
 	name, targets, format, output, body, cert, key, roots, metrics string
-	http2, h2c, insecure, keepalive                                bool
+	http2, h2c, insecure, keepalive, chunked, tickets              bool
 	duration, timeout                                              time.Duration
 	ratePerS                                                       float64 // 0: as fast as the workers can
 	workers, maxWorkers                                            uint64
-	redirects                                                      int
+	redirects, maxConnections                                      int   // maxConnections 0: no limit
 	maxBody                                                        int64 // bytes of an answer that count; below 0: all
 	resolvers                                                      []string
-	headers                                                        []string
+	headers, proxyHeaders                                          []string
+	from                                                           string   // address from which connections go
 	socket                                                         string   // path of a Unix socket for all targets
 	connectTo                                                      []string // host:port:host:port
 	requests                                                       []endpoints.Request
-}
-
-// unavailable are the flags of vegeta attack that brunt doesn't have, with the reason.
-var unavailable = map[string]string{
-	"chunked": "bodies are sent with their length", "laddr": "the system chooses the address",
-	"proxy-header": "no proxy is asked to connect", "max-connections": "give -max-workers: each has one connection", "session-tickets": "sessions aren't resumed",
 }
 
 // formats are those of lists of targets, which Read recognizes.
@@ -60,7 +58,12 @@ func parseAttack(args []string) (*attackOptions, error) {
 	fs.StringVar(&o.body, "body", "", "")
 	fs.StringVar(&o.cert, "cert", "", "")
 	fs.StringVar(&o.key, "key", "", "")
-	fs.StringVar(&o.roots, "root-certs", "", "")
+	fs.Func("root-certs", "", func(s string) error {
+		if o.roots = s; s == "" {
+			return errors.New("bad certificate")
+		}
+		return nil
+	})
 	fs.BoolVar(&o.http2, "http2", true, "")
 	fs.BoolVar(&o.h2c, "h2c", false, "")
 	fs.BoolVar(&o.insecure, "insecure", false, "")
@@ -77,16 +80,51 @@ func parseAttack(args []string) (*attackOptions, error) {
 	fs.BoolVar(&o.keepalive, "keepalive", true, "")
 	fs.StringVar(&o.metrics, "prometheus-addr", "", "")
 	fs.StringVar(&o.socket, "unix-socket", "", "")
-	fs.Func("connect-to", "", func(s string) error { o.connectTo = append(o.connectTo, s); return nil })
+	fs.Func("connect-to", "", func(s string) error { o.connectTo = append(o.connectTo, s); return checkMapping(s) })
 	fs.Func("rate", "", o.setRate)
-	fs.Func("header", "", func(s string) error { o.headers = append(o.headers, s); return nil })
-	for name, why := range unavailable {
-		fs.BoolFunc(name, "", func(string) error { return fmt.Errorf("isn't available: %s", why) })
-	}
+	fs.Func("header", "", func(s string) error { o.headers = append(o.headers, s); return checkField(s) })
+	fs.BoolVar(&o.chunked, "chunked", false, "")
+	fs.BoolVar(&o.tickets, "session-tickets", false, "")
+	fs.IntVar(&o.maxConnections, "max-connections", 0, "")
+	fs.Func("proxy-header", "", func(s string) error { o.proxyHeaders = append(o.proxyHeaders, s); return checkField(s) })
+	fs.Func("laddr", "", o.setFrom)
 	if err := fs.Parse(args); err != nil {
-		return nil, err
+		return nil, flagsError{err}
 	}
 	return o, o.check()
+}
+
+// flagsError is a mistake that the flag parser has found.
+type flagsError struct{ error }
+
+// Unwrap returns the parser's error.
+func (e flagsError) Unwrap() error { return e.error }
+
+// checkField returns vegeta's error for a field that isn't one.
+func checkField(text string) error {
+	if name, value, ok := strings.Cut(text, ":"); !ok || strings.TrimSpace(name) == "" || strings.TrimSpace(value) == "" {
+		return fmt.Errorf("header '%s' has a wrong format", text)
+	}
+	return nil
+}
+
+// checkMapping returns an error for a mapping that isn't one.
+func checkMapping(text string) error {
+	if strings.Count(text, ":") != 3 {
+		return fmt.Errorf("invalid -connect-to %q, expected format: src:port:dst:port", text)
+	}
+	_, err := (&plan.Way{Resolve: []string{text}}).Compile()
+	return err
+}
+
+// setFrom sets the address from which connections go, by its name or as an IP address. 0.0.0.0 leaves the choice to the
+// system.
+func (o *attackOptions) setFrom(text string) error {
+	ip, err := net.ResolveIPAddr("ip", text)
+	if err == nil && !ip.IP.IsUnspecified() {
+		o.from = ip.String()
+	}
+	return err
 }
 
 // setRate parses "50", "50/1s", "100/m", "0" and "infinity".
@@ -150,6 +188,11 @@ func (o *attackOptions) read(stdin io.Reader) error {
 			return fmt.Errorf("error opening %s: %w", o.body, errors.Unwrap(err))
 		}
 	}
+	return o.complete(body)
+}
+
+// complete adds the body and the fields that the flags give.
+func (o *attackOptions) complete(body []byte) error {
 	for i := range o.requests {
 		r := &o.requests[i]
 		if r.Body == nil {
@@ -164,9 +207,50 @@ func (o *attackOptions) read(stdin io.Reader) error {
 				r.Header = append(r.Header, [2]string{name, value})
 			}
 		}
+		if o.chunked && len(r.Body) > 0 {
+			r.Header = append(r.Header, [2]string{"Transfer-Encoding", "chunked"})
+		}
 		if !r.Gave("User-Agent") {
 			r.Header = append(r.Header, [2]string{"User-Agent", "Go-http-client/1.1"})
 		}
+	}
+	return nil
+}
+
+// sessions returns how many requests can be in flight.
+func (o *attackOptions) sessions() int {
+	n := min(o.maxWorkers, mostWorkers)
+	if o.maxConnections > 0 {
+		n = min(n, uint64(o.maxConnections))
+	}
+	return int(n)
+}
+
+// waits reports whether requests wait for a connection, which is part of their latency, and not for a worker.
+func (o *attackOptions) waits() bool {
+	return o.maxConnections > 0 && uint64(o.maxConnections) < o.maxWorkers
+}
+
+// proxies sets the options for the proxies that the environment names, and what they are told.
+func (o *attackOptions) proxies(options map[string]string) error {
+	for i := range o.requests {
+		via, err := http.ProxyFromEnvironment(&http.Request{URL: o.requests[i].URL})
+		if err != nil {
+			return err
+		}
+		if via != nil {
+			options["proxy"] = "env"
+		}
+	}
+	if options["proxy"] == "" {
+		return nil
+	}
+	for _, text := range o.proxyHeaders {
+		name, value, err := endpoints.ParseHeader(text)
+		if err != nil {
+			return fmt.Errorf("-proxy-header: %w", err)
+		}
+		options["proxy."+name] = value
 	}
 	return nil
 }
@@ -184,19 +268,28 @@ func (o *attackOptions) plan() (*plan.Plan, error) {
 		return nil, err
 	}
 	endpoints.Secure(&p.Target, o.insecure, o.roots, o.cert, o.key, o.redirects > 0)
-	p.Target.Way.Resolve = o.connectTo
+	p.Target.TLS.Resume = o.tickets && p.Target.TLS.Enabled
+	p.Target.Way.Resolve, p.Target.Way.From = o.connectTo, o.from
+	socket, err := filepath.Abs(o.socket)
+	if err != nil {
+		return nil, err
+	}
 	for _, address := range p.Target.Addresses {
 		if o.socket != "" {
-			p.Target.Way.Resolve = append(p.Target.Way.Resolve, address+":"+o.socket)
+			p.Target.Way.Resolve = append(p.Target.Way.Resolve, address+":"+socket)
 		}
 	}
 	options := p.Target.Options
-	options["parts"] = "on"
+	options["parts"], options["compress"] = "on", "on"
 	if options["good"] = "200-399"; o.redirects == 0 {
 		options["good"] = "200-299"
 	}
 	if o.redirects > 0 {
 		options["redirects"] = strconv.Itoa(min(o.redirects, 20))
+		options["lazy"] = "on"
+	}
+	if err := o.proxies(options); err != nil {
+		return nil, err
 	}
 	if !o.keepalive {
 		options["noreuse"] = "on"
@@ -217,7 +310,7 @@ func (o *attackOptions) plan() (*plan.Plan, error) {
 		length = forever
 	}
 	phase := plan.Phase{Name: "attack", Kind: plan.Closed, Duration: length}
-	p.Settings = plan.Settings{Sessions: int(min(o.maxWorkers, mostWorkers)), Retries: -1, OperationTimeout: o.timeout}
+	p.Settings = plan.Settings{Sessions: o.sessions(), Retries: -1, OperationTimeout: o.timeout}
 	if o.timeout == 0 {
 		p.Settings.OperationTimeout = 24 * time.Hour
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +47,7 @@ const (
 )
 
 func usage(w io.Writer) {
-	_, _ = io.WriteString(w, `Usage: vegeta [-version] <command> [flags]
+	_, _ = io.WriteString(w, `Usage: vegeta [-version] [-cpus N] <command> [flags]
 
 attack: sends the targets at a rate, and writes a result for each request
   -rate N[/TIME]      requests in a time (50/1s); 0: as fast as -max-workers can
@@ -66,11 +67,22 @@ attack: sends the targets at a rate, and writes a result for each request
   -prometheus-addr A  serve /metrics
   -max-body SIZE      bytes of an answer that count in results (-1: all)
   -resolvers LIST     DNS servers, IP:PORT, that are asked for the targets' names
+  -laddr ADDRESS      address of this machine from which connections go
+  -max-connections N  connections to each host, for which requests wait (0: one for each worker)
+  -chunked            bodies without a length, in chunks
+  -session-tickets    sessions of TLS are resumed
+  -proxy-header "N: v"  field of CONNECT to the proxy of HTTPS_PROXY (repeatable)
   -lazy, -workers, -connections, -dns-ttl are accepted
 
 report [FILE...]: prints figures of results
   -type TYPE          text, json, hist[0,1ms,10ms] or hdrplot
   -buckets [EDGES]    of hist and json
+  -every TIME         write it at this interval, too
+  -output FILE        stdout
+
+plot [FILE...]: writes a page with the latencies over time
+  -title TEXT         title (Vegeta Plot)
+  -threshold N        points of a line that are drawn (4000)
   -output FILE        stdout
 
 encode [FILE...]: converts results
@@ -91,21 +103,43 @@ func execute(s *command.Env, args []string) error {
 		usage(s.Err)
 		return httpload.Refused(nil, replacing, exitFailed)
 	}
-	name, rest := args[0], args[1:]
-	switch name {
-	case "-version", "--version":
+	args, version, err := global(args)
+	switch {
+	case err != nil:
+		return httpload.Refused(err, replacing, exitFlags)
+	case version:
 		_, err := fmt.Fprintf(s.Out, "Version: brunt %s\n", s.Version)
 		return err
+	case len(args) == 0:
+		usage(s.Err)
+		return httpload.Refused(nil, replacing, exitFailed)
+	}
+	name, rest := args[0], args[1:]
+	switch name {
 	case "attack":
 		return told(attack(s, rest, replacing), replacing)
 	case "report":
 		return told(reports(s, rest), replacing)
 	case "encode":
 		return told(encode(s, rest), replacing)
-	case "plot", "dump":
-		return told(fmt.Errorf("vegeta %s isn't available: see brunt report --output html", name), replacing)
+	case "plot":
+		return told(plot(s, rest), replacing)
+	case "dump":
+		return told(errors.New("vegeta dump has been deprecated and succeeded by the vegeta encode command"), replacing)
 	}
-	return told(fmt.Errorf("unknown command: %s; use attack, report or encode", name), replacing)
+	return told(fmt.Errorf("unknown command: %s; use attack, report, encode or plot", name), replacing)
+}
+
+// global takes the flags before the command.
+func global(args []string) (rest []string, version bool, err error) {
+	fs := flag.NewFlagSet("vegeta", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	fs.BoolVar(&version, "version", false, "")
+	fs.Int("cpus", 0, "")
+	fs.Func("profile", "", func(string) error { return errors.New("use --cpu-profile of attack") })
+	err = fs.Parse(args)
+	return fs.Args(), version, err
 }
 
 // told gives an error without an exit code the one of a mistake on the command line.
@@ -115,6 +149,9 @@ func told(err error, replacing bool) error {
 	}
 	if c, ok := errors.AsType[*exitcode.Error](err); ok && (!replacing || c.Err == nil) {
 		return err
+	}
+	if wrong, ok := errors.AsType[flagsError](err); ok {
+		return httpload.Refused(wrong.error, replacing, exitFlags)
 	}
 	return httpload.Refused(err, replacing, exitFailed)
 }
@@ -128,7 +165,7 @@ func flags(name string, args []string, stdin io.Reader, bind func(*flag.FlagSet)
 	fs.StringVar(&out, "output", "stdout", "")
 	bind(fs)
 	if err := fs.Parse(args); err != nil {
-		return "", nil, exitcode.With(exitFlags, err)
+		return "", nil, flagsError{err}
 	}
 	files := fs.Args()
 	if len(files) == 0 {
@@ -196,20 +233,40 @@ func mixed(in []io.ReadCloser) func(*Result) error {
 
 func reports(s *command.Env, args []string) error {
 	var kind, edges string
+	var every time.Duration
 	out, in, err := flags("report", args, s.In, func(fs *flag.FlagSet) {
 		fs.StringVar(&kind, "type", "text", "")
 		fs.StringVar(&edges, "buckets", "", "")
-		fs.BoolFunc("every", "", func(string) error { return errors.New("isn't available: the report is written at the end") })
+		fs.DurationVar(&every, "every", 0, "")
 	})
+	if errors.Is(err, flag.ErrHelp) {
+		usage(s.Err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	return output(out, s.Out, func(w io.Writer) error { return report(w, kind, edges, mixed(in)) })
+	return output(out, s.Out, func(w io.Writer) error {
+		r := &reporting{kind: kind, edges: edges}
+		if every > 0 {
+			ticker := time.NewTicker(every)
+			defer ticker.Stop()
+			r.again = ticker.C
+		}
+		if out == "stdout" {
+			r.before = "\x1b[2J\x1b[0;0H" // clear the screen, and go to its first line
+		}
+		return r.report(w, mixed(in))
+	})
 }
 
 func encode(s *command.Env, args []string) error {
 	var to string
 	out, in, err := flags("encode", args, s.In, func(fs *flag.FlagSet) { fs.StringVar(&to, "to", "json", "") })
+	if errors.Is(err, flag.ErrHelp) {
+		usage(s.Err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -238,7 +295,7 @@ func encode(s *command.Env, args []string) error {
 func attack(s *command.Env, args []string, replacing bool) error {
 	own, args, err := httpload.TakeOwn(args)
 	if err != nil {
-		return exitcode.With(exitFlags, err)
+		return flagsError{err}
 	}
 	o, err := parseAttack(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -272,8 +329,9 @@ func attack(s *command.Env, args []string, replacing bool) error {
 		texts: map[uint64]string{}}
 	l := &loadtest.Test{
 		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
-		Options: runner.Options{NoSetup: true, Recording: runner.Recording{Extra: map[string]string{"dialect": "vegeta"}}},
-		Record:  own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks,
+		Options: runner.Options{NoSetup: true, StartDown: true,
+			Recording: runner.Recording{Extra: map[string]string{"dialect": "vegeta"}}},
+		Record: own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks,
 		Beyond: []string{"a result for each request, in " + o.output},
 	}
 	return l.Perform(s.Out, s.Err)
@@ -372,13 +430,29 @@ func (e *attacking) result(run *record.Run, dir string) error {
 	return err
 }
 
+// moved reports whether a status is that of a redirect.
+func moved(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
 // resultOf returns the result of a request. Answers' bodies and headers aren't kept.
 func (e *attacking) resultOf(s *httpload.Sample) *Result {
 	target := &e.o.requests[s.Index%uint64(len(e.o.requests))]
-	r := &Result{Attack: e.o.name, Seq: s.Index, Code: uint16(s.Status), Timestamp: s.Start, Latency: s.Took,
+	start, took := s.Start, s.Took
+	if e.o.waits() {
+		start, took = start.Add(-s.Late), took+s.Late
+	}
+	r := &Result{Attack: e.o.name, Seq: s.Index, Code: uint16(s.Status), Timestamp: start, Latency: took,
 		BytesIn: e.o.counted(s.Parts.BodyBytes), BytesOut: uint64(len(target.Body)), Method: target.Method,
 		URL: target.URL.String()}
 	switch {
+	case s.Circled() || e.o.redirects == 0 && moved(s.Status):
+		r.Code, r.BytesIn, r.Error = 0, 0, fmt.Sprintf("stopped after %d redirects", e.o.redirects)
 	case s.Class == protocol.Server && s.Status != 0:
 		r.Error = strings.TrimSpace(fmt.Sprintf("%d %s", s.Status, http.StatusText(s.Status)))
 	case s.Class != protocol.OK:

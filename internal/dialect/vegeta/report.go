@@ -238,9 +238,17 @@ func (b *buckets) text(w io.Writer) error {
 	return t.Flush()
 }
 
-// report reads results and writes a report of a type.
-func report(w io.Writer, kind, edges string, results func(*Result) error) error {
+// reporting is a report of a type that is to be written.
+type reporting struct {
+	kind, edges string
+	again       <-chan time.Time // when the report so far is written; nil: never
+	before      string           // text before each such report
+}
+
+// report reads results and writes the report.
+func (p *reporting) report(w io.Writer, results func(*Result) error) error {
 	m := newMetrics()
+	kind, edges := p.kind, p.edges
 	name, inline, _ := strings.Cut(kind, "[")
 	if inline != "" {
 		edges = "[" + inline
@@ -261,6 +269,17 @@ func report(w io.Writer, kind, edges string, results func(*Result) error) error 
 	}
 	var r Result
 	for {
+		select {
+		case <-p.again:
+			m.close()
+			if _, err := io.WriteString(w, p.before); err != nil {
+				return err
+			}
+			if err := write(w); err != nil {
+				return err
+			}
+		default:
+		}
 		switch err := results(&r); {
 		case errors.Is(err, io.EOF):
 			m.close()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/plan/workload"
 	"brunt/internal/record"
 )
@@ -72,7 +73,7 @@ func TestReports(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		err = report(&b, kind, "", read)
+		err = (&reporting{kind: kind}).report(&b, read)
 		if (err != nil) != (want == "") || !strings.Contains(b.String(), want) {
 			t.Errorf("%s: %v\n%s", kind, err, b.String())
 		}
@@ -97,11 +98,50 @@ func TestRates(t *testing.T) {
 			t.Errorf("%q is taken", text)
 		}
 	}
-	for name := range unavailable {
-		_, err := parseAttack([]string{"-" + name + "=1"})
-		if err == nil || !strings.Contains(err.Error(), "isn't available") {
-			t.Errorf("%s: %v", name, err)
+}
+
+// A report is written before each result while -every has passed.
+func TestReportsAgain(t *testing.T) {
+	again := make(chan time.Time, 1)
+	sent := 0
+	p := &reporting{kind: "text", again: again, before: "clear\n"}
+	var b strings.Builder
+	err := p.report(&b, func(r *Result) error {
+		if sent++; sent > 3 {
+			return io.EOF
 		}
+		*r = Result{Code: 200, Timestamp: time.Unix(int64(sent), 0), Latency: time.Duration(4-sent) * time.Second}
+		if sent == 2 {
+			again <- time.Time{}
+		}
+		return nil
+	})
+	got := b.String()
+	if err != nil || strings.Count(got, "clear\n") != 1 || strings.Count(got, "Success ") != 2 ||
+		!strings.HasPrefix(got, "clear\nRequests      [total, rate, throughput]         2, 2.00, 0.67\n") ||
+		!strings.Contains(got, "\nRequests      [total, rate, throughput]         3, 1.50, 1.00\n") ||
+		!strings.Contains(got, "]  1s, 2s, 2s, 3s, 3s, 3s, 3s\n") {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// The page has a line for the good requests of each attack, which begin at 0, and one for the others.
+func TestPlot(t *testing.T) {
+	const results = "1000000000,200,1000000,0,6,,,x,0,GET,http://a/,\n2000000000,500,3000000,4,6,no,,x,1,GET,http://a/,\n" +
+		"9000000000,200,1000000,0,6,,,,0,GET,http://a/,\n9500000000,200,2000000,0,6,,,,1,GET,http://a/,\n"
+	var out strings.Builder
+	s := &command.Env{In: strings.NewReader(results), Out: &out}
+	if err := plot(s, []string{"-title", "A <b>", "-threshold", "1"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<title>A &lt;b&gt;</title>", "x: OK", "x: ERROR", "attack: OK",
+		"1970-01-01 00:00:01 UTC"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(out.String(), "<script") {
+		t.Error("the page has scripts")
 	}
 }
 

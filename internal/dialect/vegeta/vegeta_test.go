@@ -34,6 +34,39 @@ func TestMaxBody(t *testing.T) {
 	}
 }
 
+// Flags of connections and bodies are in the plan. What vegeta's flag parser refuses is refused as a mistake of flags.
+func TestAttackFlags(t *testing.T) {
+	o, err := parseAttack(strings.Fields("-chunked -laddr 127.0.0.5 -max-connections 3 -session-tickets -workers 7 -rate 9 " +
+		"-proxy-header A:b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := "POST https://shop.test/\n@body.json\nGET https://shop.test/\n"
+	if o.requests, err = Read("list", strings.NewReader(list), files); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.complete(nil); err != nil {
+		t.Fatal(err)
+	}
+	p, err := o.plan()
+	if err != nil || !p.Target.TLS.Resume || p.Target.Way.From != "127.0.0.5" || p.Settings.Sessions != 3 || !o.waits() {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for i, want := range []bool{true, false} {
+		if r := &o.requests[i]; r.Gave("Transfer-Encoding") != want {
+			t.Errorf("%d: %v", i, r.Header)
+		}
+	}
+	var wrong flagsError
+	for _, line := range []string{"-chunked=x", "-laddr nowhere.invalid", "-max-connections x", "-session-tickets=2",
+		"-workers -1", "-connect-to a:1:b", "-header x", "-header :", "-proxy-header x", "-root-certs=", "-rate x", "-rate",
+		"-duration NaN", "-timeout 1", "-nothing"} {
+		if _, err := parseAttack(strings.Fields(line)); !errors.As(err, &wrong) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
 // The resolvers, in turn, are asked for names that no other flag maps.
 func TestResolvers(t *testing.T) {
 	n := testserver.ServeNames(t)

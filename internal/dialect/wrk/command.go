@@ -239,7 +239,7 @@ func (e *execution) outcome() *Outcome {
 	o.Latency.AddNs(e.service)
 	o.Latency.AddNs(e.failed)
 	o.Complete = c.OK() + c.Errors[protocol.Server]
-	o.Errors = Errors{Timeout: c.Errors[protocol.Timeout] + e.late, Status: c.Status[4] + c.Status[5],
+	o.Errors = Errors{Timeout: c.Errors[protocol.Timeout] + e.late, Status: c.Errors[protocol.Server],
 		Read: e.read + c.Errors[protocol.Protocol]}
 	if lost := c.Errors[protocol.Connect] + c.Errors[protocol.UnknownOutcome]; lost > e.read+e.late {
 		o.Errors.Connect = lost - e.read - e.late

@@ -46,7 +46,7 @@ func formatUs(us float64) string {
 func formatMetric(n float64) string { return metricUnits.format(n, 2) }
 func formatBinary(n float64) string { return binaryUnits.format(n, 2) }
 
-var number = lazyregexp.New(`^\s*\+?([0-9]+)([A-Za-z]{0,2})`)
+var number = lazyregexp.New(`^\s*\+?([0-9]+)\s*(\S{0,2})`)
 
 // scan reads a number with a unit.
 func (u *units) scan(text string) (uint64, error) {

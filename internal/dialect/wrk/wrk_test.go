@@ -37,7 +37,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, d, err)
 		}
 	}
-	for _, text := range []string{"", "x", "1d", "-1"} {
+	for _, text := range []string{"", "x", "1d", "-1", "1.5", "1e3"} {
 		if _, err := scanTime(text); err == nil {
 			t.Errorf("%q is taken", text)
 		}

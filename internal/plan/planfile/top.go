@@ -173,6 +173,11 @@ func targetForm(s *state) form.Form {
 		form.Key("cert", "CertFile", form.Words{}, "client certificate, a file"),
 		form.Key("key", "KeyFile", form.Words{}, "client key, a file"),
 		form.Key("server_name", "ServerName", form.Words{}, "name that the certificate must have"),
+		form.Key("min_version", "MinVersion", form.Choice{"1.0", "1.1", "1.2", "1.3"}, "oldest version of TLS; 1.2"),
+		form.Key("max_version", "MaxVersion", form.Choice{"1.0", "1.1", "1.2", "1.3"}, "newest version of TLS; 1.3"),
+		form.Key("ciphers", "Ciphers", form.Words{},
+			"cipher suites for versions up to 1.2, with colons between them: IANA's names or OpenSSL's"),
+		form.Key("resume", "Resume", form.Flag{}, "continue earlier sessions of TLS on new connections; false"),
 	)
 	m := form.NewMapping("target", "target",
 		form.Key("protocol", "Protocol", form.Words{Name: true, Lower: true}, "pg, iproto, sqlite, redis, http, …"),
@@ -205,6 +210,7 @@ func targetForm(s *state) form.Form {
 			"HTTP proxy through which connections go: http://host:port"),
 		form.Key("proxy_protocol", "Way.Announce", form.Choice{"v1", "v2"},
 			"begin each connection with a header of the PROXY protocol: v1 or v2"),
+		form.Key("from", "Way.From", form.Words{}, "this machine's IP address from which connections go"),
 		form.Key("options", "Options", form.Custom[map[string]string]{In: optionsIn, Out: optionsNode, As: optionsSchema},
 			"the protocol's own settings"),
 	)

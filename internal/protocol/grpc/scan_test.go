@@ -78,17 +78,76 @@ func TestScan(t *testing.T) {
 		{"answered", `class=ok code="" fatal=false status=0 rows=1`, string(head) + string(data) + string(trails)},
 		{"trailers only", `class=server code="NotFound" fatal=false`, string(frameOf(http2.FrameHeaders, endOfAll, 1,
 			block(":status", "200", "grpc-status", "5", "grpc-message", "no%20such")))},
-		{"no status", "class=protocol", string(head) + string(data) +
+		{"no status", "class=protocol code=\"\" fatal=false", string(head) + string(data) +
 			string(frameOf(http2.FrameData, http2.FlagDataEndStream, 1, nil))},
 		{"half a message", "class=protocol", string(head) +
 			string(frameOf(http2.FrameData, 0, 1, []byte("\x00\x00\x00\x00\x03\x0a"))) + string(trails)},
-		{"HTTP status", `class=retryable code="Unavailable" fatal=false`, string(frameOf(http2.FrameHeaders, endOfAll, 1, block(":status", "502")))},
+		{"HTTP status", `class=retryable code="Unavailable" fatal=false`,
+			string(frameOf(http2.FrameHeaders, endOfAll, 1, block(":status", "502")))},
+		{"another one", `class=server code="PermissionDenied" fatal=false`,
+			string(frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, block(":status", "403")))},
+		{"no HTTP status", "class=protocol code=\"\" fatal=false",
+			string(frameOf(http2.FrameHeaders, endOfAll, 1, block(":status", "x")))},
 		{"refused", `class=retryable code="RST_STREAM"`, string(frameOf(http2.FrameRSTStream, 0, 1, []byte{0, 0, 0, 7}))},
 		{"HTTP/1", "class=protocol", "HTTP/1.1 400 Bad Request\r\n\r\n"},
 	} {
 		got := protocoltest.Torn(t, func() protocol.Codec { return fresh() }, &p.Requests[0], []byte(c.answer), false)
 		if !strings.Contains(got.String(), c.want) {
 			t.Errorf("%s: got %s (%s); want %s", c.name, got, got.Reply.Text, c.want)
+		}
+	}
+}
+
+// An answer that isn't gRPC fails its own call; the other calls of the connection are answered.
+func TestOtherCallsGoOn(t *testing.T) {
+	p, fresh := sent(t, request("Say", 1, []string{"text"}, `{"text": "$1"}`), protocoltest.Values("k"))
+	head := func(stream uint32) []byte {
+		return frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, stream, block(":status", "200"))
+	}
+	data := func(stream uint32, text string) []byte { return frameOf(http2.FrameData, 0, stream, []byte(text)) }
+	trails := func(stream uint32, status string) []byte {
+		return frameOf(http2.FrameHeaders, endOfAll, stream, block("grpc-status", status))
+	}
+	const message = "\x00\x00\x00\x00\x03\x0a\x01x"
+	good := slices.Concat(head(3), data(3, message), trails(3, "0"))
+	for name, c := range map[string]struct {
+		bad   []byte
+		reset bool
+	}{
+		"HTTP status":     {frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, block(":status", "500")), true},
+		"no status":       {slices.Concat(head(1), data(1, message), trails(1, "x")), false},
+		"half a message":  {slices.Concat(head(1), data(1, message[:6]), trails(1, "0")), false},
+		"too long":        {slices.Concat(head(1), data(1, "\x00\x7f\xff\xff\xff")), true},
+		"two messages":    {slices.Concat(head(1), data(1, message+message)), true},
+		"packed":          {slices.Concat(head(1), data(1, "\x01"+message[1:])), true},
+		"headers between": {slices.Concat(head(1), head(1)), true},
+	} {
+		codec := fresh()
+		if _, refused := codec.Encode(nil, &p.Requests[0], protocoltest.Values("k")); refused != nil {
+			t.Fatal(refused)
+		}
+		var all []protocol.Class
+		for buf := slices.Concat(c.bad, good); len(buf) > 0 && len(all) < 2; {
+			if stream, ok := codec.Answers(buf); ok {
+				codec.Turn(stream)
+			}
+			var reply protocol.Reply
+			reply.Reset(1)
+			n, done, _ := codec.Scan(buf, &p.Requests[0], &reply)
+			if buf = buf[n:]; done {
+				all = append(all, reply.Class)
+			} else if n == 0 {
+				break
+			}
+			if reply.Fatal {
+				t.Errorf("%s: fatal: %s", name, reply.Text)
+			}
+		}
+		if len(all) != 2 || all[0] == protocol.OK || all[1] != protocol.OK {
+			t.Errorf("%s: %v", name, all)
+		}
+		if sent := codec.Speak(nil); (len(sent) > 0) != c.reset {
+			t.Errorf("%s: sends %q", name, sent)
 		}
 	}
 }

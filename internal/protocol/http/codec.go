@@ -2,7 +2,6 @@ package http
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"brunt/internal/load/gen"
@@ -84,11 +83,7 @@ func encodeOnce(p *prepared, r *request) encoded {
 	case !r.sendsBody:
 		run = append(run, "\r\n"...)
 	case fixedBody:
-		run = append(run, "Content-Length: "...)
-		run = strconv.AppendInt(run, int64(len(body)), 10)
-		run = append(append(run, "\r\n\r\n"...), body...)
-	default:
-		run = append(run, "Content-Length: "...)
+		run = r.appendBody(run, []byte(body))
 	}
 	if len(e.pieces) == 0 && (fixedBody || !r.sendsBody) {
 		e.fixed = run
@@ -127,9 +122,7 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	}
 	if _, fixed := r.body.Fixed(); r.sendsBody && !fixed {
 		c.body, _ = r.body.Append(c.body[:0], args, nil)
-		dst = strconv.AppendInt(dst, int64(len(c.body)), 10)
-		dst = append(dst, "\r\n\r\n"...)
-		dst = append(dst, c.body...)
+		dst = r.appendBody(dst, c.body)
 	}
 	return dst, nil
 }

@@ -63,6 +63,7 @@ func newConn(d *Driver, t protocol.Target, p *prepared) *conn {
 	}
 	if p.options.proxy {
 		c.transport.Proxy, c.transport.OnProxyConnectResponse = http.ProxyFromEnvironment, takeAnswer
+		c.transport.ProxyConnectHeader = p.options.proxyHeader
 	}
 	if p.options.proxy && p.options.via {
 		direct := *t.Way
@@ -393,6 +394,9 @@ func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http
 		out.Body = http.NoBody
 		if len(c.body.text) > 0 {
 			out.Body = c.body.reader()
+		}
+		if r.chunked {
+			out.TransferEncoding = []string{"chunked"}
 		}
 	}
 	return out, nil

@@ -10,6 +10,7 @@
 //	          status is a failure of class server with the status as its code.
 //	proxy     "env": use the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name; "via": send requests without TLS to
 //	          the proxy of the target's way as whole URLs, and ask it for a tunnel for those with TLS; "off" (default)
+//	proxy.NAME  a header field of CONNECT to a proxy of option proxy
 //	compress  "on": ask for gzip; hashes are then of the uncompressed body; "off" (default)
 //	noreuse   "on": a new connection for every request, which counts as part of it; "off" (default)
 //	http2     "off": HTTP/1.1 even over TLS; "prior": HTTP/2 without asking, with or without TLS, and with several
@@ -30,6 +31,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -283,6 +285,8 @@ type options struct {
 	follow   int  // maximum number of redirects per request
 	lazy     bool // sessions connect when a request needs it
 	parts    bool // the parts of a request's time are measured
+
+	proxyHeader http.Header // of CONNECT to a proxy
 }
 
 const defaultGood = "200-399"
@@ -302,6 +306,15 @@ func parseOptions(t protocol.Target) (*options, *protocol.Error) {
 	o.proxy, o.via = proxy == "env" || proxy == "via" && t.Way != nil && t.Way.Via != nil, proxy == "via"
 	version := read.Choice("http2", "on", "off", "prior", "true", "false", "1", "0")
 	o.prior, o.http1 = version == "prior", slices.Contains([]string{"off", "false", "0"}, version)
+	for name, value := range read.Prefixed("proxy.") {
+		if !isToken(name) || strings.ContainsAny(value, "\r\n\x00") {
+			return nil, protocol.Bad("option proxy.%s isn't a header field", name)
+		}
+		if o.proxyHeader == nil {
+			o.proxyHeader = http.Header{}
+		}
+		o.proxyHeader[name] = []string{value}
+	}
 	good := read.Text("good", defaultGood)
 	read.Text("plain", "") // see Driver.scheme
 	if refused := read.Done(); refused != nil {

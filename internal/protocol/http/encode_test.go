@@ -35,6 +35,15 @@ func TestEncode(t *testing.T) {
 			protocol.Target{Address: "h:80"}, protocol.Web{Method: "POST", Path: "/"}},
 		{"made body", "POST /-7 HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\nContent-Length: 10\r\n\r\n{a b/ü?-7",
 			protocol.Target{Address: "h:80"}, protocol.Web{Method: "POST", Path: "/$2", Body: []byte("{$1$2")}},
+		{"chunked body", "PUT / HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			"10\r\nabcdefghijklmnop\r\n0\r\n\r\n", protocol.Target{Address: "h:80"}, protocol.Web{Method: "PUT", Path: "/",
+			Header: [][2]string{{"transfer-encoding", "Chunked"}}, Body: []byte("abcdefghijklmnop")}},
+		{"made body in a chunk", "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			"2\r\n-7\r\n0\r\n\r\n", protocol.Target{Address: "h:80"}, protocol.Web{Method: "GET", Path: "/",
+			Header: [][2]string{{"Transfer-Encoding", "chunked"}}, Body: []byte("$2")}},
+		{"empty body in chunks", "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			"0\r\n\r\n", protocol.Target{Address: "h:80"}, protocol.Web{Method: "GET", Path: "/",
+			Header: [][2]string{{"Transfer-Encoding", "chunked"}}}},
 		{
 			"authorization", "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\nAuthorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n\r\n",
 			protocol.Target{Address: "h:80", User: "Aladdin", Password: "open sesame"}, protocol.Web{Method: "GET", Path: "/"}},
@@ -91,6 +100,8 @@ func TestPrepareRefuses(t *testing.T) {
 		{web("GET", "/a b"), nil, "write %20"},
 		{web("GET", "/$2"), nil, "$2 names no parameter"},
 		{web("GET", "/", [2]string{"Content-Length", "3"}), nil, "Content-Length is set by brunt"},
+		{web("GET", "/", [2]string{"Transfer-Encoding", "gzip"}), nil, "Transfer-Encoding is set by brunt"},
+		{web("GET", "/"), map[string]string{"proxy.A B": "1"}, "option proxy.A B isn't a header field"},
 		{web("GET", "/", [2]string{"A B", "3"}), nil, "isn't the name of a header"},
 		{web("GET", "/", [2]string{"A", "3\r\nB: 4"}), nil, "line break"},
 		{capturing, nil, "write header:Name"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -33,7 +34,8 @@ type request struct {
 	path      template.Template
 	fields    []field // in the order sent, Host included
 	body      template.Template
-	sendsBody bool // a Content-Length is required
+	sendsBody bool // a Content-Length is required, or chunks
+	chunked   bool // the body is sent in one chunk, without a Content-Length
 	captures  []capture
 	needsBody bool // a capture reads the body
 	head      bool // the answer has no body
@@ -129,6 +131,8 @@ func (d *Driver) prepareOne(t protocol.Target, o *options, req *protocol.Request
 		}
 	}
 	r.sendsBody = len(w.Body) > 0 || slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, w.Method)
+	w, r.chunked = chunkedOf(w)
+	r.sendsBody = r.sendsBody || r.chunked
 	if r.fields, err = fieldsOf(w, r.params, defaults(t, o, r.origin)); err != nil {
 		return r, err
 	}
@@ -151,6 +155,33 @@ func (d *Driver) prepareOne(t protocol.Target, o *options, req *protocol.Request
 		r.needsBody = r.needsBody || k.from != fromHeader
 	}
 	return r, nil
+}
+
+// chunkedOf returns a request without the field "Transfer-Encoding: chunked", and whether it has it.
+func chunkedOf(w *protocol.Web) (without *protocol.Web, chunked bool) {
+	is := func(h [2]string) bool {
+		return strings.EqualFold(h[0], "Transfer-Encoding") && strings.EqualFold(h[1], "chunked")
+	}
+	if !slices.ContainsFunc(w.Header, is) {
+		return w, false
+	}
+	own := *w
+	own.Header = slices.DeleteFunc(slices.Clone(w.Header), is)
+	return &own, true
+}
+
+// appendBody appends what ends a request's head, and its body.
+func (r *request) appendBody(dst, body []byte) []byte {
+	if !r.chunked {
+		dst = strconv.AppendInt(append(dst, "Content-Length: "...), int64(len(body)), 10)
+		return append(append(dst, "\r\n\r\n"...), body...)
+	}
+	dst = append(dst, "Transfer-Encoding: chunked\r\n\r\n"...)
+	if len(body) > 0 {
+		dst = append(strconv.AppendInt(dst, int64(len(body)), 16), "\r\n"...)
+		dst = append(append(dst, body...), "\r\n"...)
+	}
+	return append(dst, "0\r\n\r\n"...)
 }
 
 // defaults returns the header fields that are sent unless the request sets them.

@@ -136,18 +136,15 @@ func (c *roamer) ways(to leg) ([]*socket.Way, error) {
 	if c.target.Way != nil {
 		own = *c.target.Way
 	}
-	var err error
-	if to.via != "" {
-		through, err := socket.ParseWay(nil, to.via, "")
-		if err != nil {
-			return nil, err
-		}
-		own.Via = through.Via
+	said, err := socket.ParseWay(nil, to.via, "", to.from)
+	switch {
+	case err != nil:
+		return nil, err
+	case said != nil && said.Via != nil:
+		own.Via = said.Via
 	}
-	if to.from != "" {
-		if own.From, err = net.ResolveIPAddr("ip", to.from); err != nil {
-			return nil, err
-		}
+	if said != nil && said.From != nil {
+		own.From = said.From
 	}
 	if to.at == "" {
 		return []*socket.Way{&own}, nil

@@ -79,7 +79,7 @@ func headOf(p *prepared, r *request) (h head) {
 	if p.options.compress && !r.has("Accept-Encoding") {
 		add("accept-encoding", text("gzip"))
 	}
-	if body, fixed := r.body.Fixed(); r.sendsBody && fixed {
+	if body, fixed := r.body.Fixed(); r.sendsBody && fixed && !r.chunked {
 		add("content-length", text(strconv.Itoa(len(body))))
 	}
 	return h
@@ -156,9 +156,10 @@ func (c *streams) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([
 	body, fixed := r.body.Fixed()
 	if r.sendsBody && !fixed {
 		c.body, _ = r.body.Append(c.body[:0], args, nil)
-		body = c.body
-		c.scratch = strconv.AppendInt(c.scratch[:0], int64(len(body)), 10)
-		c.fields = http2.AppendField(c.fields, "content-length", c.scratch)
+		if body = c.body; !r.chunked {
+			c.scratch = strconv.AppendInt(c.scratch[:0], int64(len(body)), 10)
+			c.fields = http2.AppendField(c.fields, "content-length", c.scratch)
+		}
 	}
 	return c.Append(dst, req.ID, c.fields, body), nil
 }

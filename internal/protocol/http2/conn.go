@@ -79,6 +79,7 @@ type Conn struct {
 
 	greeted, acknowledged bool // handshake: the server's settings have arrived; it has acknowledged ours
 	leaving               bool // the server accepts no further streams
+	astray                bool // the violation that the handler returns is of its stream only
 
 	sent    *Stream   // of the request that was encoded last
 	streams []*Stream // those that aren't finished, in the order of their numbers
@@ -333,6 +334,15 @@ func (c *Conn) Abandon() {
 	}
 }
 
+// Astray says that the violation which a handler is about to return is of the stream that is being read: other streams
+// go on. last says that the server has ended it; otherwise it is reset.
+func (c *Conn) Astray(last bool) {
+	c.astray = true
+	if !last {
+		c.Abandon()
+	}
+}
+
 // Drop implements protocol.Dropper: it resets a stream (RFC 9113, section 5.4.2).
 func (c *Conn) Drop(stream uint64) bool {
 	i := c.position(uint32(stream))
@@ -416,6 +426,15 @@ func (c *Conn) Scan(buf []byte, reply *protocol.Reply, introduction string) (n i
 			finished, violation = c.take(&f, reply)
 		}
 		switch {
+		case violation != "" && c.astray:
+			c.astray = false
+			failure := violation.Failure(introduction)
+			failure.Fatal = false
+			reply.Fail(failure)
+			reply.BytesIn = c.Bytes
+			c.Finish()
+			reply.Fatal = c.Over() && len(c.streams) == 0
+			return n, true, 0
 		case violation != "":
 			reply.Fail(violation.Failure(introduction))
 			c.Finish()

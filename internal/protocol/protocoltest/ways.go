@@ -54,7 +54,7 @@ func Ways(t TB, plain protocol.Target, secure Handshake) (all []Way) {
 	add := func(label string, r *relay, address string, resolve []string, via, announce string) *Way {
 		target := plain
 		target.Address = address
-		if target.Way, err = socket.ParseWay(resolve, via, announce); err != nil {
+		if target.Way, err = socket.ParseWay(resolve, via, announce, ""); err != nil {
 			t.Fatalf("%s: %v", label, err)
 		}
 		all = append(all, Way{label, target, r})

@@ -106,7 +106,7 @@ func TestCancelTakesTheWay(t *testing.T) {
 	}
 	target := s.target
 	resolved := "server.invalid:" + port + ":" + target.Address
-	if target.Way, err = socket.ParseWay([]string{resolved}, tunnels(t), ""); err != nil {
+	if target.Way, err = socket.ParseWay([]string{resolved}, tunnels(t), "", ""); err != nil {
 		t.Fatal(err)
 	}
 	target.Address = "server.invalid:" + port
@@ -182,7 +182,7 @@ func TestProxyProtocol(t *testing.T) {
 				resolve = []string{c.address + ":" + c.to}
 			}
 			var err error
-			if target.Way, err = socket.ParseWay(resolve, "", c.announce); err != nil {
+			if target.Way, err = socket.ParseWay(resolve, "", c.announce, ""); err != nil {
 				t.Fatal(err)
 			}
 			conn, err := http.New().Dial(t.Context(), target, program)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -49,8 +50,9 @@ func wayOf(ctx context.Context) *Way {
 }
 
 // ParseWay parses what a plan says: replaced addresses "host:port:address", where the address may have a port of its
-// own; the URL of a proxy; and "v1" or "v2" of the PROXY protocol. It returns nil if nothing is said.
-func ParseWay(resolve []string, via, announce string) (*Way, error) {
+// own; the URL of a proxy; "v1" or "v2" of the PROXY protocol; and the IP address from which connections go. It returns
+// nil if nothing is said.
+func ParseWay(resolve []string, via, announce, from string) (*Way, error) {
 	w := &Way{}
 	for _, text := range resolve {
 		from, to, err := parseResolve(text)
@@ -76,7 +78,14 @@ func ParseWay(resolve []string, via, announce string) (*Way, error) {
 		}
 		w.Via = u
 	}
-	if len(resolve) == 0 && via == "" && announce == "" {
+	if from != "" {
+		ip, err := netip.ParseAddr(from)
+		if err != nil {
+			return nil, fmt.Errorf("%q isn't an IP address of this machine", from)
+		}
+		w.From = &net.IPAddr{IP: ip.Unmap().AsSlice(), Zone: ip.Zone()}
+	}
+	if len(resolve) == 0 && via == "" && announce == "" && from == "" {
 		return nil, nil
 	}
 	return w, nil

@@ -119,7 +119,7 @@ func TestWays(t *testing.T) {
 			"PROXY UNKNOWN\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := ParseWay(c.resolve, c.via, c.announce)
+			w, err := ParseWay(c.resolve, c.via, c.announce, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,6 +127,43 @@ func TestWays(t *testing.T) {
 				t.Errorf("got %q, %v; want %q", got, err, c.want)
 			}
 		})
+	}
+}
+
+// Connections go from the address that is named, also to a proxy, and not those to Unix sockets.
+func TestFrom(t *testing.T) {
+	sender := func(c net.Conn) {
+		defer c.Close()
+		_, _ = io.WriteString(c, Host(c.RemoteAddr().String()))
+		_, _ = io.Copy(io.Discard, c)
+	}
+	server := accept(t, "tcp", "127.0.0.1:0", sender).Addr().String()
+	path := filepath.Join(t.TempDir(), "s")
+	accept(t, "unix", path, echoLine)
+	for _, c := range []struct{ from, address, want string }{
+		{"127.0.0.9", server, "127.0.0.9"}, {"::ffff:127.0.0.8", server, "127.0.0.8"}, {"127.0.0.9", path, "hello\n"},
+	} {
+		w, err := ParseWay(nil, "", "", c.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := Dial(With(t.Context(), w), c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, "hello\n")
+		got := make([]byte, len(c.want))
+		if _, err := io.ReadFull(conn, got); err != nil || string(got) != c.want {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+		conn.Close()
+	}
+	w, err := ParseWay(nil, "", "", "203.0.113.7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := talk(t, w, server); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("an address of another machine: %v", err)
 	}
 }
 
@@ -199,7 +236,7 @@ func TestFaultsOfWays(t *testing.T) {
 		fixed("SSH-2.0-OpenSSH\r\n\r\n"):                        "doesn't answer CONNECT with HTTP",
 		fixed(strings.Repeat("x", maxProxyHead+2) + "\r\n\r\n"): "doesn't answer CONNECT with HTTP",
 	} {
-		w, err := ParseWay(nil, via, "")
+		w, err := ParseWay(nil, via, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,20 +245,20 @@ func TestFaultsOfWays(t *testing.T) {
 			t.Errorf("%s: %v, want %q", via, err, want)
 		}
 	}
-	w, _ := ParseWay([]string{"shop.invalid:80:" + dead.Addr().String()}, "", "")
+	w, _ := ParseWay([]string{"shop.invalid:80:" + dead.Addr().String()}, "", "", "")
 	if _, err := talk(t, w, "shop.invalid:80"); err == nil ||
 		!strings.Contains(err.Error(), "shop.invalid:80 at 127.0.0.1:") {
 		t.Error(err)
 	}
-	for _, wrong := range []struct{ resolve, via, announce string }{
-		{"shop", "", ""}, {"shop:80", "", ""}, {"shop:x:127.0.0.1", "", ""}, {":80:a", "", ""}, {"", "ftp://a:1", ""},
-		{"", "http://a/path", ""}, {"", "", "v3"},
+	for _, wrong := range []struct{ resolve, via, announce, from string }{
+		{resolve: "shop"}, {resolve: "shop:80"}, {resolve: "shop:x:127.0.0.1"}, {resolve: ":80:a"}, {via: "ftp://a:1"},
+		{via: "http://a/path"}, {announce: "v3"}, {from: "shop"}, {from: "127.0.0.1:80"},
 	} {
 		var resolve []string
 		if wrong.resolve != "" {
 			resolve = []string{wrong.resolve}
 		}
-		if _, err := ParseWay(resolve, wrong.via, wrong.announce); err == nil {
+		if _, err := ParseWay(resolve, wrong.via, wrong.announce, wrong.from); err == nil {
 			t.Errorf("%+v was taken", wrong)
 		}
 	}
@@ -248,7 +285,9 @@ func TestAnnouncements(t *testing.T) {
 
 func FuzzParseWay(f *testing.F) {
 	f.Add("[::1]:80:[::2]:81", "http://u:p@h:1", "v1")
-	f.Fuzz(func(_ *testing.T, resolve, via, announce string) { _, _ = ParseWay([]string{resolve}, via, announce) })
+	f.Fuzz(func(_ *testing.T, resolve, via, announce string) {
+		_, _ = ParseWay([]string{resolve}, via, announce, via)
+	})
 }
 
 // The host of an address has no port, and no brackets.

@@ -197,7 +197,56 @@ func TLS(t *plan.TLS) (*tls.Config, error) {
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
-	return c, nil
+	return c, limit(c, t)
+}
+
+// limit sets the versions and cipher suites that a plan allows, and whether sessions are continued.
+func limit(c *tls.Config, t *plan.TLS) (err error) {
+	versions := map[string]uint16{"1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12,
+		"1.3": tls.VersionTLS13}
+	c.MaxVersion = versions[t.MaxVersion]
+	switch v := versions[t.MinVersion]; {
+	case v != 0:
+		c.MinVersion = v
+	case c.MaxVersion != 0:
+		c.MinVersion = min(c.MinVersion, c.MaxVersion)
+	}
+	if t.Resume {
+		c.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	}
+	c.CipherSuites, err = Ciphers(t.Ciphers)
+	return err
+}
+
+// Ciphers returns the cipher suites with the names given, IANA's or OpenSSL's, which have colons between them. It
+// returns nil for an empty text: Go's own choice.
+func Ciphers(names string) (ids []uint16, err error) {
+	if names == "" {
+		return nil, nil
+	}
+	for name := range strings.FieldsFuncSeq(names, func(c rune) bool { return strings.ContainsRune(":, ", c) }) {
+		found := false
+		for _, s := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+			if s.SupportedVersions[0] != tls.VersionTLS13 && (s.Name == name || openSSL(s.Name) == name) {
+				ids, found = append(ids, s.ID), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("TLS: there is no cipher suite %q for versions up to 1.2", name)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, errors.New("TLS: the list of cipher suites is empty")
+	}
+	return ids, nil
+}
+
+// openSSL returns OpenSSL's name of a cipher suite, without the TLS_, the WITH and most of the underscores of IANA's.
+func openSSL(name string) string {
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "TLS_"), "RSA_WITH_")
+	name = strings.NewReplacer("_WITH_", "-", "AES_128_CBC", "AES128", "AES_256_CBC", "AES256", "AES_128", "AES128",
+		"AES_256", "AES256", "3DES_EDE_CBC", "DES-CBC3", "POLY1305_SHA256", "POLY1305", "_", "-").Replace(name)
+	return name
 }
 
 // Shown returns the beginning of a connection string, without the rest, which may hold a password.

@@ -48,6 +48,14 @@ func (c *Conn) Init(h Handler, headers *http2.Headers) {
 
 // Headers implements http2.Handler.
 func (c *Conn) Headers(f *http2.Fields, last bool) (finished bool, violation protocol.Violation) {
+	finished, violation = c.headers(f, last)
+	if violation != "" {
+		c.Astray(last)
+	}
+	return finished, violation
+}
+
+func (c *Conn) headers(f *http2.Fields, last bool) (finished bool, violation protocol.Violation) {
 	switch {
 	case c.Opened && !last:
 		return false, "headers in the midst of an answer"
@@ -120,6 +128,14 @@ func number(text string) (code codes.Code, ok bool) {
 
 // Data implements http2.Handler.
 func (c *Conn) Data(data []byte, last bool) (finished bool, violation protocol.Violation) {
+	finished, violation = c.data(data, last)
+	if violation != "" {
+		c.Astray(last)
+	}
+	return finished, violation
+}
+
+func (c *Conn) data(data []byte, last bool) (finished bool, violation protocol.Violation) {
 	switch {
 	case last:
 		return false, "the stream ended without a status"
