@@ -372,6 +372,21 @@ func TestTablesOfAPageLoseNothing(t *testing.T) {
 	}
 }
 
+// The charts of a run with one interval have points, since one value makes no line.
+func TestPageOfOneInterval(t *testing.T) {
+	run, k := steady()
+	b := opened(t, &Sheet{Results: []Result{{Run: run, Timeline: timelineOf(k.intervals[:1])}}}, units.English, 1180)
+	var coloured int // pixels of the first chart that aren't grey
+	b.Eval(`(() => { const c = document.querySelector(".uplot canvas");
+		const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+		let n = 0;
+		for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200 && Math.abs(d[i] - d[i + 2]) > 60) n++;
+		return n; })()`, &coloured)
+	if coloured == 0 {
+		t.Error("the rate isn't drawn")
+	}
+}
+
 func TestPageInABrowser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(pageOf(t, &Sheet{Results: []Result{*shown(t)}}, units.English)),

@@ -110,6 +110,10 @@ func flagValue(tool Flags, flag, value string) string {
 			return name + ": " + Hidden
 		}
 	}
+	// password=x is cassandra-stress's; a second = would be another pair's
+	if name, v, ok := strings.Cut(value, "="); ok && v != "" && Name(name) && !strings.Contains(v, "=") {
+		return name + "=" + Hidden
+	}
 	return Text(hide(value))
 }
 

@@ -16,7 +16,8 @@ func TestTell(t *testing.T) {
 		name, dir, want string
 		run             record.Run
 	}{
-		{"passed", "r", "brunt: pass; record in r\n", record.Run{Verdict: record.Verdict{Result: verdict.Pass, Reasons: why}}},
+		{"passed", "r", "brunt: pass; record in r\n",
+			record.Run{Verdict: record.Verdict{Result: verdict.Pass, Reasons: why}}},
 		{"failed", "", "brunt: fail; no record was kept\nbrunt: because\n",
 			record.Run{Verdict: record.Verdict{Result: verdict.Fail, Reasons: why}}},
 		{"interrupted", "r", "brunt: interrupted; record in r\nbrunt: because\n",

@@ -103,6 +103,8 @@ func (o *Options) checkKeys() error {
 		return fmt.Errorf("expected positive --key-space-size, got (%d)", o.KeySpace)
 	case o.KeySize < 0 || o.ValSize < 0:
 		return errors.New("--key-size and --val-size can't be below 0")
+	case o.Command == "txn-put" && o.TxnOps > mostKeys:
+		return tooMany("txn-ops", o.TxnOps, mostKeys)
 	case o.Command == "txn-put" && o.TxnOps > o.KeySpace:
 		return fmt.Errorf("expected --txn-ops no larger than --key-space-size, got txn-ops(%d) key-space-size(%d)", o.TxnOps,
 			o.KeySpace)
@@ -110,8 +112,30 @@ func (o *Options) checkKeys() error {
 		return fmt.Errorf("--txn-ops %d: give a number above 0", o.TxnOps)
 	case o.Command == "txn-mixed" && !(o.RWRatio >= 0):
 		return fmt.Errorf("--rw-ratio %v: give a number of reads for each write", o.RWRatio)
-	case o.Command == "txn-mixed":
+	case o.Command == "txn-mixed" && o.checkConsistency() != nil:
 		return o.checkConsistency()
+	}
+	return o.checkSizes()
+}
+
+// What is kept in memory is at most: bytes of a key and of a value, keys of a transaction, and puts whose times are
+// measured.
+const (
+	mostBytes = 16 << 20
+	mostKeys  = 100_000
+	mostPuts  = 100_000_000
+)
+
+func tooMany(flag string, n, most int) error {
+	return fmt.Errorf("--%s %d: give at most %d", flag, n, most)
+}
+
+func (o *Options) checkSizes() error {
+	switch {
+	case o.KeySize > mostBytes:
+		return tooMany("key-size", o.KeySize, mostBytes)
+	case o.ValSize > mostBytes:
+		return tooMany("val-size", o.ValSize, mostBytes)
 	}
 	return nil
 }
@@ -150,6 +174,8 @@ func (o *Options) checkSTM() error {
 		return fmt.Errorf("expected [0, 100] --txn-wr-percent, got (%d)", s.WritePercent)
 	case s.KeysPerTxn < 0 || s.KeysPerTxn > s.Keys:
 		return fmt.Errorf("expected --keys-per-txn between 0 and %d, got (%d)", s.Keys, s.KeysPerTxn)
+	case s.KeysPerTxn > mostKeys:
+		return tooMany("keys-per-txn", s.KeysPerTxn, mostKeys)
 	case s.Isolation != "c" && s.Isolation != "r" && s.Isolation != "s" && s.Isolation != "ss":
 		return fmt.Errorf("--isolation %q: give c, r, s or ss", s.Isolation)
 	case s.Locker == "lock-client":
@@ -158,7 +184,7 @@ func (o *Options) checkSTM() error {
 	case s.Locker != "stm" && s.Locker != "lock-rpc":
 		return fmt.Errorf("unexpected stm locker %q: give stm or lock-rpc", s.Locker)
 	}
-	return nil
+	return o.checkSizes()
 }
 
 // Credentials splits User. ask says that there is no password in it.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"os"
 	"strings"
+
+	"brunt/internal/plan"
 )
 
 // strongSeed returns a seed that can't be guessed.
@@ -36,6 +38,9 @@ func (p *flagParser) finish() error {
 	}
 	if o.totalWeight() == 0 && !o.Initialize {
 		return fault("total script weight must not be zero")
+	}
+	if o.Clients > plan.MaxSessions {
+		return fault("-c/--clients %d: brunt has at most %d", o.Clients, plan.MaxSessions)
 	}
 	o.Threads = min(o.Threads, o.Clients)
 	rest := p.how.rest

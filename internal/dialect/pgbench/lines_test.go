@@ -69,6 +69,14 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// TestTooManyClients refuses clients for which there is no memory before it takes any.
+func TestTooManyClients(t *testing.T) {
+	want := "pgbench: error: -c/--clients 1000000000: brunt has at most 1000000\n"
+	if got := ours(newest, "-c", "1000000000"); got.code != exitError || got.stderr != want {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestHelpNamesEveryFlag(t *testing.T) {
 	var b bytes.Buffer
 	usage(&b, "brunt pgbench", newest)

@@ -138,6 +138,9 @@ type events struct {
 	reconnect                    int // a connection has as many events; 0: all
 }
 
+// mostPrepared is the most tables of a load, and the most values of a statement.
+const mostPrepared = 100_000
+
 // eventsOf returns the options of the events of tests.
 func eventsOf(o *options, all []test) (e events, err error) {
 	if slices.ContainsFunc(all, func(t test) bool { return t.isBulk() }) {
@@ -152,6 +155,11 @@ func eventsOf(o *options, all []test) (e events, err error) {
 		e.counts[b] = o.whole(name, 0, &err)
 	}
 	e.points, e.ranges = o.whole("random_points", 1, &err), o.whole("number_of_ranges", 1, &err)
+	for name, n := range map[string]int{"tables": e.tables, "random_points": e.points, "number_of_ranges": e.ranges} {
+		if n > mostPrepared && err == nil {
+			err = fmt.Errorf("%s is %d: give at most %d, because statements for all of them are kept", name, n, mostPrepared)
+		}
+	}
 	e.delta, e.reconnect = o.whole("delta", 0, &err), o.whole("reconnect", 0, &err)
 	return e, err
 }

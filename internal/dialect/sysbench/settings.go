@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"brunt/internal/plan"
 )
 
 // Settings are a command line of sysbench.
@@ -146,7 +148,7 @@ func (s *Settings) init() error {
 		return o.integer(name, &err)
 	}
 	s.Threads = old("threads", "num-threads", 1)
-	if err == nil && s.Threads <= 0 {
+	if err == nil && (s.Threads <= 0 || s.Threads > plan.MaxSessions) {
 		return fatal("Invalid value for --threads: %d.\n", s.Threads)
 	}
 	events := old("events", "max-requests", 0)

@@ -103,7 +103,7 @@
   // Sides that are compared have a colour each, everywhere; runs of a side differ in their dashes.
   const sided = data.runs.some(r => r.side);
   const lineOf = (label, r, i, k, value) => line(label, sided ? r.side - 1 : 2 * i + k, value, sided ? { dash: dashes[(2 * (i % 3) + k) % 7] } : {});
-  const line = (label, n, value, more) => Object.assign({ label, stroke: color(n), width: 1.5, dash: dashes[n % 7], value: (_, v) => value(v), points: { show: false } }, more);
+  const line = (label, n, value, more) => Object.assign({ label, stroke: color(n), width: 1.5, dash: dashes[n % 7], value: (_, v) => value(v), points: { show: u => u.data[0].length < 2, size: 7 } }, more);
 
   // Sizes are round in binary units.
   const binary = [0, 1, 2, 3].flatMap(k => [1, 2, 5, 10, 20, 50, 100, 200, 500].map(v => v * 1024 ** k));
@@ -160,7 +160,7 @@
   const zeros = new RegExp("(" + point + "\\d*?)0+(?=\\D|$)"), bare = new RegExp(point + "(?=\\D|$)");
   const round = s => s.replace(zeros, "$1").replace(bare, "");
   const decades = (_, splits) => splits.map(v => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9 ? v : null);
-  const axis = (values, more) => Object.assign({ stroke: css("--ink"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, values: (_, all) => all.map(v => v == null ? "" : round(values(v))) }, more);
+  const axis = (values, more) => Object.assign({ stroke: css("--ink"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, values: (_, all) => all.map(v => v == null ? "" : round(values(v))).map((s, i, said) => i && s === said[i - 1] ? "" : s) }, more);
   const logarithmic = () => ({ size: 78, filter: decades, grid: { stroke: css("--grid"), width: 1, filter: decades }, ticks: { stroke: css("--grid"), filter: decades } });
   const positive = ys => ys.map(y => y.map(v => v > 0 ? v : null));
 
@@ -323,7 +323,7 @@
       if (row >= low && row <= high) { g.fillText(round(time(m * decade)), left - 6, Math.max(y(row) + 4, 9)); g.globalAlpha = .25; g.fillRect(left, y(row), w, .5); g.globalAlpha = 1; }
     }
     g.textAlign = "center";
-    for (let k = 0; k <= 6; k++) { const s = from + (to - from) * k / 6, at = to - from > 12 ? Math.round(s) : s; g.fillText(clock(at), Math.min(Math.max(heat.x(at), left + 14), left + w - 18), h + 16); }
+    for (let k = 0, said = ""; k <= 6; k++) { const s = from + (to - from) * k / 6, at = to - from > 12 ? Math.round(s) : s; if (said !== (said = clock(at))) g.fillText(said, Math.min(Math.max(heat.x(at), left + 14), left + w - 18), h + 16); }
     if (chosen && heat.began) {
       g.fillStyle = css("--ink");
       g.globalAlpha = .12;

@@ -108,7 +108,8 @@ func TestCommandLine(t *testing.T) {
 		words []string
 		want  string
 	}{
-		{[]string{"brunt", "run", "a-b_c.yml", "--rate=1,000/s", "u@h:5432", "50%"}, "brunt run a-b_c.yml --rate=1,000/s u@h:5432 50%"},
+		{[]string{"brunt", "run", "a-b_c.yml", "--rate=1,000/s", "u@h:5432", "50%"},
+			"brunt run a-b_c.yml --rate=1,000/s u@h:5432 50%"},
 		{[]string{"ops(insert=1)", "p(99) < 1ms", "", "it's"}, `'ops(insert=1)' 'p(99) < 1ms' '' 'it'\''s'`},
 		{[]string{"-p", "***", "postgres://u:***@h/d", "a\nb"}, "-p *** postgres://u:***@h/d 'a b'"},
 	} {
