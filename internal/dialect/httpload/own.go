@@ -79,8 +79,8 @@ func (o *Own) SpreadWithout(option string) error {
 		option, option))
 }
 
-// SpreadHooks returns the hooks of a load that workers send. They print brunt's own report: the tool's needs the results
-// of single requests.
+// SpreadHooks returns the hooks of a load that workers send. They print brunt's own report: the tool's needs the
+// results of single requests.
 func SpreadHooks(out *loadtest.Outputs, replacing, quiet bool) runner.Hooks {
 	v := runner.Hooks{
 		Result: func(run *record.Run, dir string) error { return (&loadtest.Report{}).Print(out.Out, run, dir) },

@@ -291,13 +291,32 @@ func encode(s *command.Env, args []string) error {
 	})
 }
 
+// takeWorkers removes vegeta's flag -workers from a command line. With two dashes, it is brunt's.
+func takeWorkers(args []string) (theirs, rest []string) {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--":
+			return theirs, append(rest, args[i:]...)
+		case args[i] == "-workers" && i+1 < len(args):
+			theirs = append(theirs, args[i], args[i+1])
+			i++
+		case strings.HasPrefix(args[i], "-workers="):
+			theirs = append(theirs, args[i])
+		default:
+			rest = append(rest, args[i])
+		}
+	}
+	return theirs, rest
+}
+
 // attack sends a load.
 func attack(s *command.Env, args []string, replacing bool) error {
+	theirs, args := takeWorkers(args)
 	own, args, err := httpload.TakeOwn(args)
 	if err != nil {
 		return flagsError{err}
 	}
-	o, err := parseAttack(args)
+	o, err := parseAttack(append(theirs, args...))
 	if errors.Is(err, flag.ErrHelp) {
 		usage(s.Err)
 		return nil

@@ -102,8 +102,8 @@ func say(t *testing.T, address, file string, pipeline int, operations uint64) {
 	}
 }
 
-// called makes calls to a method on event loops until ctx is done or operations were made, if that isn't 0. It returns the sums,
-// and how often sessions connected again.
+// called makes calls to a method on event loops until ctx is done or operations were made, if that isn't 0. It returns
+// the sums, and how often sessions connected again.
 func called(ctx context.Context, t *testing.T, address, file, method string, pipeline int, operations uint64,
 	timeout time.Duration) (total measure.Counts, reconnects uint64) {
 	t.Helper()

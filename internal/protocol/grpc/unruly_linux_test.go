@@ -201,7 +201,8 @@ func TestUnrulyServers(t *testing.T) {
 			"without a status"},
 		"trailers only": {unruly{answer: heads("", ":status", "200", "grpc-status", "5", "grpc-message", "a%20b")},
 			"server", "NotFound a b"},
-		"an unknown encoding":        {unruly{answer: sends(message(1, 1, "x"), "grpc-encoding", "snappy")}, wrong, "compressed"},
+		"an unknown encoding": {unruly{answer: sends(message(1, 1, "x"), "grpc-encoding", "snappy")}, wrong,
+			"compressed"},
 		"an unknown flag":            {unruly{answer: sends(message(7, 0, ""))}, wrong, "unknown prefix"},
 		"a length beyond the answer": {unruly{answer: sends(message(0, 9, "half"))}, wrong, "in the midst of a message"},
 		"a length within the answer": {unruly{answer: sends(message(0, 1, "xyz"))}, wrong, ""},
@@ -247,11 +248,13 @@ func TestUnrulyServers(t *testing.T) {
 					}
 				}
 			}}, good, ""},
-		"headers in pieces":      {unruly{answer: inPieces(3)}, good, ""},
-		"a header of 20 kB":      {unruly{answer: inPieces(2, "x", long)}, wrong, "headers that can't be decoded"},
-		"headers of 80 kB":       {unruly{answer: inPieces(5, "x", long, "y", long, "z", long, "a", long)}, wrong, "too long"},
-		"headers interrupted":    {unruly{answer: interrupted}, wrong, "interrupted"},
-		"a stream nobody opened": {unruly{answer: func(f *http2.Framer, _ net.Conn, _ uint32) { wholly(f, 999_999) }}, wrong, "didn't open"},
+		"headers in pieces": {unruly{answer: inPieces(3)}, good, ""},
+		"a header of 20 kB": {unruly{answer: inPieces(2, "x", long)}, wrong, "headers that can't be decoded"},
+		"headers of 80 kB": {unruly{answer: inPieces(5, "x", long, "y", long, "z", long, "a", long)}, wrong,
+			"too long"},
+		"headers interrupted": {unruly{answer: interrupted}, wrong, "interrupted"},
+		"a stream nobody opened": {unruly{answer: func(f *http2.Framer, _ net.Conn, _ uint32) { wholly(f, 999_999) }},
+			wrong, "didn't open"},
 		"a frame of another type": {unruly{answer: func(f *http2.Framer, _ net.Conn, stream uint32) {
 			f.WriteRawFrame(0x55, 0xff, stream, []byte("new"))
 			wholly(f, stream)

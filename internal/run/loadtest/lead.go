@@ -503,8 +503,8 @@ func (d *leading) decided(x engine.Decided) {
 func (d *leading) healed() string { return filepath.Join(d.workers(), "healed.ndjson") }
 
 // doFaults calls begin, which begins to inject the plan's faults, in a new goroutine. It heals the faults when the load
-// is over on all workers, and calls the hook Sent. After that, the workers may read back what they wrote. wait waits for the goroutine. If
-// following the load failed, or once ctx ends, it doesn't wait for the workers.
+// is over on all workers, and calls the hook Sent. After that, the workers may read back what they wrote. wait waits
+// for the goroutine. If following the load failed, or once ctx ends, it doesn't wait for the workers.
 func (d *leading) doFaults(ctx context.Context, r *runner.Runner, begin func()) (wait func(failed error)) {
 	done := make(chan struct{})
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))

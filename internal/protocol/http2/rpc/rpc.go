@@ -84,8 +84,8 @@ func (c *Conn) headers(f *http2.Fields, last bool) (finished bool, violation pro
 	return true, ""
 }
 
-// otherStatus takes the headers of an answer with an HTTP status other than 200, which isn't the service's but that of a
-// proxy before it. What follows isn't read.
+// otherStatus takes the headers of an answer with an HTTP status other than 200, which isn't the service's but that of
+// a proxy before it. What follows isn't read.
 func (c *Conn) otherStatus(f *http2.Fields, last bool) (finished bool, violation protocol.Violation) {
 	status, err := strconv.ParseUint(f.Status, 10, 16)
 	if err != nil || status < 200 {
@@ -103,6 +103,9 @@ func (c *Conn) otherStatus(f *http2.Fields, last bool) (finished bool, violation
 	return true, ""
 }
 
+// unknownMethod is the status that there is no such service or method.
+const unknownMethod = codes.Code(12)
+
 // codeOf returns the status that gRPC's clients make of an HTTP status (github.com/grpc/grpc,
 // doc/http-grpc-status-mapping.md).
 func codeOf(httpStatus uint64) codes.Code {
@@ -114,7 +117,7 @@ func codeOf(httpStatus uint64) codes.Code {
 	case 403:
 		return codes.PermissionDenied
 	case 404:
-		return codes.Unimplemented
+		return unknownMethod
 	case 429, 502, 503, 504:
 		return codes.Unavailable
 	}
