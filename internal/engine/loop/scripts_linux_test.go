@@ -21,8 +21,8 @@ import (
 )
 
 // stepping is a language of scripts with five words: walk sends a second request, after a pause, if the answer to the
-// first is odd; again fails the first attempt at every operation; quiet sends nothing; hasty awaits the answer to a long
-// request for a moment, and forks sends requests together. A session quits after turns.
+// first is odd; again fails the first attempt at every operation; quiet sends nothing; hasty awaits the answer to a
+// long request for a moment, and forks sends requests together. A session quits after turns.
 type stepping struct {
 	turns int
 	mu    sync.Mutex
@@ -246,7 +246,8 @@ func TestScriptsThatFailOnBothTiers(t *testing.T) {
 				ForLoops: engine.ForLoops{Pipeline: 1},
 			}
 			fleet := connect(t, &cfg, postgres.New(), codec)
-			if _, err := fleet.Run(context.Background(), nil, schedule.Stage{StartNs: cfg.Clock.Now(), DurationNs: 3600e9}); err != nil {
+			stage := schedule.Stage{StartNs: cfg.Clock.Now(), DurationNs: 3600e9}
+			if _, err := fleet.Run(context.Background(), nil, stage); err != nil {
 				t.Fatal(err)
 			}
 			cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
