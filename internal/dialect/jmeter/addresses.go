@@ -41,7 +41,7 @@ func (c *compiler) names(e *Element) hostTable {
 	if e.flag("DNSCacheManager.isCustomResolver") {
 		for _, s := range e.list("DNSCacheManager.servers") {
 			if s.text != "" {
-				c.fault(e, "the DNS server %s isn't asked: names are resolved by this machine; list hosts with addresses", s.text)
+				c.fault(e, "the DNS server %s isn't asked, this machine resolves names; list hosts with addresses", s.text)
 			}
 		}
 	}
@@ -176,8 +176,8 @@ func (c *compiler) localAddress(e *Element, get func(name string) text) source {
 	return s
 }
 
-// connecting finds out how long connecting may take, if that is the same for all requests. Otherwise, and where requests
-// say more about their connections, these are opened by the requests.
+// connecting finds out how long connecting may take, if that is the same for all requests. Otherwise, and where
+// requests say more about their connections, these are opened by the requests.
 func (c *compiler) connecting() {
 	p, first := c.program, true
 	for _, s := range p.samplers {

@@ -34,7 +34,8 @@ var classes = map[string]class{
 	"DebugSampler": isSampler, "TestAction": isSampler, "JSR223Sampler": isSampler,
 
 	"ConfigTestElement": isConfig, "HeaderManager": isConfig, "CookieManager": isConfig, "CacheManager": isConfig,
-	"AuthManager": isConfig, "DNSCacheManager": isConfig, "CSVDataSet": isConfig, "CounterConfig": isConfig, "RandomVariableConfig": isConfig,
+	"AuthManager": isConfig, "DNSCacheManager": isConfig,
+	"CSVDataSet": isConfig, "CounterConfig": isConfig, "RandomVariableConfig": isConfig,
 	"Arguments": isConfig, "JDBCDataSource": isConfig,
 
 	"ConstantTimer": isTimer, "UniformRandomTimer": isTimer, "GaussianRandomTimer": isTimer,

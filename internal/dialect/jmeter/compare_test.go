@@ -236,7 +236,7 @@ func samples(t *testing.T, path string) []string {
 		number := regexp.MustCompile(`\d{5,}`)
 		thread := row[5][:max(strings.LastIndexByte(row[5], '-'), 0)]
 		out := []string{row[2], row[3], row[4], thread, row[6], row[7], row[8], seenPort.ReplaceAllString(row[13], "HOST")}
-		if row[13] != "null" && !strings.Contains(row[4], "Non HTTP") { // those of transactions are sums, Java's errors long
+		if row[13] != "null" && !strings.Contains(row[4], "Non HTTP") { // transactions have sums, errors Java's texts
 			out = append(out, "bytes "+row[9])
 		}
 		counts[number.ReplaceAllString(strings.Join(out, " | "), "N")]++

@@ -64,7 +64,8 @@ func compile(in *input) (p *Program, faults []*Fault, notes []string) {
 func newProgram(in *input) *Program {
 	return &Program{file: path.Base(in.file), files: in.files, seed: in.seed, now: time.Now, props: in.props,
 		regexes: map[string]*regex{}, codes: map[codeKey]compiledCode{}, texts: map[string]*text{},
-		throughputs: map[*node]*[2]int{}, locks: map[string]*thread{}, sources: map[string]*sourced{}, complained: map[string]bool{},
+		throughputs: map[*node]*[2]int{}, locks: map[string]*thread{}, sources: map[string]*sourced{},
+		complained: map[string]bool{},
 		actives: map[*group]int{}, written: map[string]*jtl{}}
 }
 

@@ -33,7 +33,7 @@ func (o *Options) checkPage(unrecorded bool) error {
 	case err != nil:
 		return fmt.Errorf("-o: %w", err)
 	case len(held) > 0 && !o.Force:
-		return fmt.Errorf("-o: the folder %s isn't empty; name another one, or replace the report in it with -f", o.folder())
+		return fmt.Errorf("-o: the folder %s isn't empty; name another one, or replace its report with -f", o.folder())
 	}
 	return nil
 }

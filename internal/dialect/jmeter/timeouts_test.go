@@ -63,7 +63,8 @@ func TestTimeoutsOnEventLoops(t *testing.T) {
 	if p, faults, _ := compiled(alone(elements), nil); len(faults) > 0 || p.roams {
 		t.Fatalf("it isn't a plan for event loops: %v", faults)
 	}
-	const late = " | Non HTTP response code: java.net.SocketTimeoutException | Non HTTP response message: Read timed out | false"
+	const late = " | Non HTTP response code: java.net.SocketTimeoutException | " +
+		"Non HTTP response message: Read timed out | false"
 	want := []string{"in time | 200 | OK | true", "late" + late, "after | 200 | OK | true",
 		"late after a redirect" + late, "late after a redirect-0 | 302 | Found | true", "late after a redirect-1" + late,
 		"end | 200 | OK | true"}
@@ -132,18 +133,20 @@ func TestAddressFaults(t *testing.T) {
 	names := func(inner string) string {
 		return around(`<DNSCacheManager testname="d">` + inner + `</DNSCacheManager><hashTree/>`)
 	}
-	for text, want := range map[string]string{
-		names(`<boolProp name="DNSCacheManager.isCustomResolver">true</boolProp><collectionProp name="DNSCacheManager.servers">` +
-			`<stringProp name="1">192.0.2.53</stringProp></collectionProp>`): `x.jmx:8: DNSCacheManager "d": the DNS server 192.0.2.53 isn't asked`,
-		names(`<collectionProp name="DNSCacheManager.hosts"><elementProp name="h" elementType="StaticHost">` +
+	for _, c := range []struct{ text, want string }{
+		{names(`<boolProp name="DNSCacheManager.isCustomResolver">true</boolProp>` +
+			`<collectionProp name="DNSCacheManager.servers"><stringProp name="1">192.0.2.53</stringProp></collectionProp>`),
+			`x.jmx:8: DNSCacheManager "d": the DNS server 192.0.2.53 isn't asked`},
+		{names(`<collectionProp name="DNSCacheManager.hosts"><elementProp name="h" elementType="StaticHost">` +
 			`<stringProp name="StaticHost.Name">shop</stringProp><stringProp name="StaticHost.Address">no host</stringProp>` +
-			`</elementProp></collectionProp>`): `the address "no host" of the host shop can't be resolved`,
-		around(`<HTTPSamplerProxy testname="s"><stringProp name="HTTPSampler.ipSource">lo</stringProp>` +
-			`<intProp name="HTTPSampler.ipSourceType">7</intProp></HTTPSamplerProxy><hashTree/>`): `the type of its source address is "7"`,
+			`</elementProp></collectionProp>`), `the address "no host" of the host shop can't be resolved`},
+		{around(`<HTTPSamplerProxy testname="s"><stringProp name="HTTPSampler.ipSource">lo</stringProp>` +
+			`<intProp name="HTTPSampler.ipSourceType">7</intProp></HTTPSamplerProxy><hashTree/>`),
+			`the type of its source address is "7"`},
 	} {
-		_, faults, _ := compiled(text, nil)
-		if len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {
-			t.Errorf("got %v, want %s", faults, want)
+		_, faults, _ := compiled(c.text, nil)
+		if len(faults) != 1 || !strings.Contains(faults[0].Error(), c.want) {
+			t.Errorf("got %v, want %s", faults, c.want)
 		}
 	}
 }

@@ -51,8 +51,8 @@ func (s *sampled) group(class, name string, threads, loops int, more string) str
 	text := func(name, value string) string { return `<stringProp name="` + name + `">` + value + `</stringProp>` }
 	return fmt.Sprintf(`<%s testname="%s"><elementProp name="ThreadGroup.main_controller" elementType="LoopController">`,
 		class, name) + text("LoopController.loops", fmt.Sprint(loops)) + "</elementProp>" +
-		text("ThreadGroup.num_threads", fmt.Sprint(threads)) + "</" + class + `><hashTree><HTTPSamplerProxy testname="` + name +
-		`">` + text("HTTPSampler.domain", host) + text("HTTPSampler.port", port) +
+		text("ThreadGroup.num_threads", fmt.Sprint(threads)) + "</" + class + `><hashTree>` +
+		`<HTTPSamplerProxy testname="` + name + `">` + text("HTTPSampler.domain", host) + text("HTTPSampler.port", port) +
 		text("HTTPSampler.path", "/"+name) + `</HTTPSamplerProxy><hashTree/>` + more + `</hashTree>`
 }
 
@@ -72,8 +72,8 @@ func testPlan(t *testing.T, tearsDown bool, groups ...string) string {
 // After an interrupt, the samples under way end, and the tear down groups run if the plan says so. A second interrupt
 // ends everything.
 func TestJMeterTearsDown(t *testing.T) {
-	const long = `<ConstantTimer testname="t"><stringProp name="ConstantTimer.delay">3600000</stringProp></ConstantTimer>` +
-		`<hashTree/>`
+	const long = `<ConstantTimer testname="t"><stringProp name="ConstantTimer.delay">3600000</stringProp>` +
+		`</ConstantTimer><hashTree/>`
 	for name, c := range map[string]struct {
 		tearsDown, again bool
 		after            int // requests of the tear down group

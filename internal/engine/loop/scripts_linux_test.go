@@ -20,8 +20,9 @@ import (
 	"brunt/internal/protocol/postgres"
 )
 
-// stepping is a language of scripts with three words: walk sends a second request, after a pause, if the answer to the
-// first is odd; again fails the first attempt at every operation; quiet sends nothing. A session quits after turns.
+// stepping is a language of scripts with five words: walk sends a second request, after a pause, if the answer to the
+// first is odd; again fails the first attempt at every operation; quiet sends nothing; hasty awaits the answer to a
+// long request for a moment, and forks sends requests together. A session quits after turns.
 type stepping struct {
 	turns int
 	mu    sync.Mutex
@@ -33,7 +34,7 @@ func (*stepping) Name() string { return "stepping" }
 func (l *stepping) Compile(s *script.Source) (script.Program, error) {
 	p := steps{l: l}
 	for i, op := range s.Operations {
-		if !slices.Contains([]string{"walk", "again", "quiet"}, op.Text) {
+		if !slices.Contains([]string{"walk", "again", "quiet", "hasty", "forks"}, op.Text) {
 			return nil, &script.Error{Operation: i, Line: 1, Column: 2, Text: fmt.Sprintf("%q is unknown", op.Text)}
 		}
 		p.words = append(p.words, op.Text)
@@ -51,6 +52,7 @@ func (steps) Requests(int) []protocol.Request {
 		{Verb: protocol.SQL, Text: "SELECT $1::bigint", Params: []gen.Kind{gen.Int},
 			Capture: []protocol.Capture{{Column: 0, Kind: gen.Int}}},
 		{Verb: protocol.SQL, Text: "SELECT $1::bigint, 'odd'", Params: []gen.Kind{gen.Int}},
+		{Verb: protocol.SQL, Text: "SELECT $1::bigint, pg_sleep(3600)", Params: []gen.Kind{gen.Int}},
 	}
 }
 
@@ -90,6 +92,12 @@ func (s *stepper) Again() script.Step {
 		return s.end(protocol.Failure{})
 	}
 	s.args[0].SetInt(int64(s.lastIndex))
+	switch s.word {
+	case "hasty":
+		return script.Step{Move: script.Send, Request: 2, Args: s.args[:], Silence: 20 * time.Millisecond, Last: true}
+	case "forks":
+		return script.Step{Move: script.Fork}
+	}
 	return script.Step{Move: script.Send, Args: s.args[:]}
 }
 
@@ -98,7 +106,8 @@ func (s *stepper) end(f protocol.Failure) script.Step {
 	if s.word == "again" {
 		s.counts[0] = uint32(s.attempts)
 	}
-	quit := s.p.l.turns > 0 && s.done >= s.p.l.turns && f.Class == protocol.OK
+	fails := s.word == "hasty" || s.word == "forks"
+	quit := s.p.l.turns > 0 && s.done >= s.p.l.turns && (f.Class == protocol.OK || fails)
 	return script.Step{Failure: f, Counts: s.counts[:], Quit: quit}
 }
 
@@ -212,6 +221,39 @@ func TestScriptsOnBothTiers(t *testing.T) {
 		slices.Sort(language.seen)
 		if want := []int{10, 11, 12, 13}; !slices.Equal(language.seen, want) {
 			t.Errorf("codec tier %v: sessions %v, want %v", codec, language.seen, want)
+		}
+	}
+}
+
+// A script limits how long its server may be silent, and is told what its connection can't do.
+func TestScriptsThatFailOnBothTiers(t *testing.T) {
+	s := servers.Postgres(t)
+	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
+	language.turns = 3
+	defer func() { language.turns = 0 }()
+	for word, class := range map[string]protocol.Class{"hasty": protocol.Timeout, "forks": protocol.Client} {
+		for _, codec := range []bool{false, true} {
+			w, err := workload.Compile(&plan.Plan{Scripts: plan.Scripts{Language: "stepping"},
+				Operations: []plan.Operation{{Name: word, Weight: 1, Script: word}}, Settings: plan.Settings{Sessions: 2}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := engine.FleetConfig{
+				Workload: w, Driver: postgres.New(), Sessions: 2, OperationTimeout: time.Hour,
+				Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(1, 1),
+				Where:    engine.Where{Targets: []protocol.Target{target}},
+				Dialing:  engine.Dialing{ConnectTimeout: 10 * time.Second},
+				ForLoops: engine.ForLoops{Pipeline: 1},
+			}
+			fleet := connect(t, &cfg, postgres.New(), codec)
+			stage := schedule.Stage{StartNs: cfg.Clock.Now(), DurationNs: 3600e9}
+			if _, err := fleet.Run(context.Background(), nil, stage); err != nil {
+				t.Fatal(err)
+			}
+			cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
+			if o := &cfg.Collector.Total().Operations[0]; o.Done != 6 || o.Errors[class] != 6 {
+				t.Errorf("codec tier %v: %s: %d done, failures %v", codec, word, o.Done, o.Errors)
+			}
 		}
 	}
 }

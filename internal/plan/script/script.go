@@ -161,8 +161,9 @@ type Step struct {
 	Args    []gen.Value // Send: a value for each of the request's parameters
 	Pause   time.Duration
 	Lanes   Lanes // Fork; only connections that are protocol.Parallel can do it
-	// Silence is, at a Send or Fork, how long the server may send nothing before the request fails as one that has no answer in
-	// time; 0: as long as the operation's timeout lets it. Connections that can't limit it (protocol.Patient) don't.
+	// Silence is, at a Send or Fork, how long the server may send nothing before the request fails as one that has no
+	// answer in time; 0: as long as the operation's timeout lets it. Connections that can't limit it (protocol.Patient)
+	// don't.
 	Silence time.Duration
 	Failure protocol.Failure // End: Class OK means success
 	// Last says that a request is expected to be the operation's last. It is a hint: event loops read its answer without

@@ -23,8 +23,8 @@ func withoutOrigin(w *protocol.Web) *protocol.Web {
 }
 
 // roamer sends requests as they are to the origins that they name, over connections that it opens when a request needs
-// one. Connecting is part of that request, and the loss of a connection fails only the request that used it. Requests may
-// be sent concurrently.
+// one. Connecting is part of that request, and the loss of a connection fails only the request that used it. Requests
+// may be sent concurrently.
 type roamer struct {
 	driver  *Driver
 	target  protocol.Target
