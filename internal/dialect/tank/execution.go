@@ -94,7 +94,7 @@ func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 func (e *execution) attach(w *workload.Workload) {
 	e.program, _ = w.Scripts().(*Program)
 	if e.afar != nil {
-		e.afar.tags = e.program.afarTags()
+		e.afar.generator, e.afar.tags = e.config.streams[0].generator, e.program.afarTags()
 		return
 	}
 	w.Timed = e.timed

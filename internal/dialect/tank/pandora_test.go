@@ -80,7 +80,8 @@ func TestFunctionsOfVariables(t *testing.T) {
 		`e: 7, f: plain, g: ["randInt(1, 2)"]}}`)
 	v, _ := all["v"].(map[string]any)
 	inner, _ := v["b"].(map[string]any)
-	if got := strings.TrimSpace(fmt.Sprintln(v["a"], inner["c"], v["e"], v["f"], v["g"])); got != "5 xxx 7 plain [randInt(1, 2)]" ||
+	got := strings.TrimSpace(fmt.Sprintln(v["a"], inner["c"], v["e"], v["f"], v["g"]))
+	if got != "5 xxx 7 plain [randInt(1, 2)]" ||
 		len(fmt.Sprint(inner["d"])) != 36 || len(faults) > 0 {
 		t.Error(all, faults)
 	}

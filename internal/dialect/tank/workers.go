@@ -12,10 +12,11 @@ import (
 // afar makes seconds of the intervals of a load that workers send. What single requests took isn't known then, only how
 // many took how long, by tag, class of status and class of failure.
 type afar struct {
-	tags     []string // of each operation
-	next     *second
-	lengthNs int64 // of the intervals in next
-	busyNs   float64
+	generator string
+	tags      []string // of each operation
+	next      *second
+	lengthNs  int64 // of the intervals in next
+	busyNs    float64
 }
 
 // leastSecondNs is the length from which intervals make a second. They are shorter where phases meet.
@@ -30,7 +31,7 @@ func (a *afar) add(iv *measure.Interval) *second {
 		a.next = newSecond(iv.UnixNs / 1e9)
 	}
 	for i := range iv.Operations {
-		a.next.addAccount(a.tags[i], &iv.Operations[i])
+		a.next.addAccount(a.generator, a.tags[i], &iv.Operations[i])
 	}
 	a.lengthNs += iv.EndNs - iv.StartNs
 	a.busyNs += iv.Pace.InFlightNs
@@ -46,7 +47,7 @@ func (a *afar) end() *second {
 	if s != nil && a.lengthNs > 0 {
 		s.instances = a.busyNs / float64(a.lengthNs)
 	}
-	*a = afar{tags: a.tags}
+	*a = afar{generator: a.generator, tags: a.tags}
 	if s == nil || len(s.all.realUs) == 0 {
 		return nil
 	}
@@ -54,7 +55,7 @@ func (a *afar) end() *second {
 }
 
 // addAccount adds the requests of an operation, which has a tag.
-func (s *second) addAccount(tag string, o *measure.OperationAccount) {
+func (s *second) addAccount(generator, tag string, o *measure.OperationAccount) {
 	if o.Done == 0 {
 		return
 	}
@@ -62,11 +63,11 @@ func (s *second) addAccount(tag string, o *measure.OperationAccount) {
 	if s.tagged[tag] == nil {
 		s.tagged[tag] = newFigures()
 	}
-	s.all.addAccount(o)
-	s.tagged[tag].addAccount(o)
+	s.all.addAccount(generator, o)
+	s.tagged[tag].addAccount(generator, o)
 }
 
-func (f *figures) addAccount(o *measure.OperationAccount) {
+func (f *figures) addAccount(generator string, o *measure.OperationAccount) {
 	for _, h := range []*measure.Histogram{o.Service, o.FailedResponse} {
 		h.Each(func(lo, hi int64, n uint64) bool {
 			for range n {
@@ -87,7 +88,7 @@ func (f *figures) addAccount(o *measure.OperationAccount) {
 	}
 	failed := 0
 	for class, n := range o.Errors {
-		if code := netCode("phantom", protocol.Class(class), "", false); n > 0 && code != noError {
+		if code := netCode(generator, protocol.Class(class), "", false); n > 0 && code != noError {
 			f.net[code] += int(n)
 			failed += int(n)
 		}

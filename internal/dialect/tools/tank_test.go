@@ -539,12 +539,12 @@ func TestTanksExamplesAsPlans(t *testing.T) {
 			s := newTanked(t)
 			path, _ := s.config(t, strings.NewReplacer("127.0.0.1:8080", "ADDRESS", " 2s", " 0.2s", " 1s", " 0.2s",
 				"startup:", "discard_overflow: false\n        startup:").Replace(string(text)))
-			args := []string{"tank", "--quiet", "-c", path}
+			program, args := "brunt tank", []string{"--quiet", "-c", path}
 			if i > 0 {
 				plan := shell.Run(t, "brunt", "convert", "tank", "-c", path).Out
-				args = []string{"run", "--quiet", shell.File(t, "plan.yml", plan)}
+				program, args = "brunt run", []string{"--quiet", shell.File(t, "plan.yml", plan)}
 			}
-			if o := shell.Run(t, "brunt", append(args, "--seed", "7")...); o.Code == 104 {
+			if o := shell.Run(t, program, append(args, "--seed", "7")...); o.Code == 104 {
 				t.Errorf("%v\n%s%s", args, o.Out, o.Err)
 			}
 			slices.Sort(s.requests)
