@@ -72,13 +72,9 @@ func TestBadOptions(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                                         "name a command: write, read",
 		"legacy":                                   `command "legacy" isn't supported`,
-		"write":                                    "give n= or duration=",
-		"write n=0":                                "n=0: give a number above 0",
 		"write n=x":                                `n=x: "x" is no whole number`,
 		"write n=1 duration=1m":                    "exclude each other",
 		"write duration=1d":                        "duration=1d: give seconds",
-		"write err<0.02":                           "err<0.02: runs until the rate is certain aren't supported",
-		"write n=1 -graph file=x":                  "-graph isn't supported: brunt draws",
 		"write n=1 -speed fast":                    "unknown option -speed",
 		"write n=1 -rate threads=0":                "-rate threads=0: give a number of threads",
 		"write n=1 -rate threads=1 fixed=5":        "-rate fixed=5: give operations a second",
@@ -115,10 +111,12 @@ func TestBadOptions(t *testing.T) {
 func TestSaturation(t *testing.T) {
 	for _, c := range []struct {
 		rates []float64
+		least float64
 		want  bool
-	}{{nil, false}, {[]float64{1, 2, 4}, false}, {[]float64{4, 4, 4, 3}, true}, {[]float64{1, 2, 4, 8, 16}, false},
-		{[]float64{100, 101, 102, 103, 104, 105}, true}, {[]float64{100, 110, 120, 130, 140, 150}, false}} {
-		if got := saturated(c.rates); got != c.want {
+	}{{nil, 0.02, false}, {[]float64{1, 2, 4}, 0.02, false}, {[]float64{4, 4, 4, 3}, -1, true},
+		{[]float64{1, 2, 4, 8, 16}, 0.02, false}, {[]float64{100, 101, 102, 103, 104, 105}, 0.02, true},
+		{[]float64{100, 101, 102, 103, 104, 105}, -1, false}, {[]float64{100, 110, 120, 130, 140, 150}, 0.02, false}} {
+		if got := saturated(c.rates, c.least); got != c.want {
 			t.Errorf("%v: %v", c.rates, got)
 		}
 	}

@@ -21,7 +21,7 @@ type Profile struct {
 	Extra              []string // extra_definitions
 	Insert             InsertSpec
 	Queries            []Query
-	TokenRangeQueries  []string // their names; they can't be run
+	RangeQueries       []RangeQuery // token_range_queries
 
 	specs    []*ColumnSpec
 	keyspace *yaml.Node // keyspace_definition
@@ -175,10 +175,7 @@ func (p *Profile) top(root *yaml.Node) error {
 		case "queries":
 			return p.each(value, key, p.query)
 		case "token_range_queries":
-			return p.each(value, key, func(name string, _, _ *yaml.Node) error {
-				p.TokenRangeQueries = append(p.TokenRangeQueries, strings.ToLower(name))
-				return nil
-			})
+			return p.each(value, key, p.rangeQuery)
 		}
 		return p.fault(at, "%q is no key of a profile; there are %s", key, topKeys)
 	})
@@ -322,7 +319,7 @@ func (p *Profile) check() error {
 		return p.fault(nil, "table is missing")
 	}
 	for _, q := range p.Queries {
-		if slices.Contains(p.TokenRangeQueries, q.Name) {
+		if p.rangeQueryNamed(q.Name) != nil {
 			return p.fault(q.at, "%s is in queries and in token_range_queries", q.Name)
 		}
 	}
@@ -370,6 +367,11 @@ func (p *Profile) Table(definition *Table) (*Table, error) {
 	for _, q := range p.Queries {
 		if _, _, err := t.Bind(q.CQL); err != nil {
 			return nil, p.fault(q.at, "query %s: %v", q.Name, err)
+		}
+	}
+	for i := range p.RangeQueries {
+		if err := p.RangeQueries[i].check(p, t); err != nil {
+			return nil, err
 		}
 	}
 	return t, nil
