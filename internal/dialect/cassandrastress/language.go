@@ -120,8 +120,8 @@ func (p *program) options(o map[string]string) (err error) {
 	if p.batch == "" {
 		p.batch = "logged"
 	}
-	if p.partitions.Min < 1 || p.partitions.Max > 1_000_000 {
-		return fmt.Errorf("option partitions of scripts: an insert has from 1 to a million partitions")
+	if _, err := parsePartitions(p.partitions.String()); err != nil {
+		return fmt.Errorf("option partitions of scripts: %w", err)
 	}
 	return nil
 }

@@ -98,6 +98,7 @@ var (
 	rateForm     = regexp.MustCompile(`^([0-9]+)/s$`)
 	sharesForm   = regexp.MustCompile(`^[a-z-]*\((.*)\)$`)
 	intervalForm = regexp.MustCompile(`^([0-9]+)(ms|s)?$`)
+	keyspaceForm = regexp.MustCompile(`^\w{1,48}$`)
 	errorForm    = regexp.MustCompile(`^<0\.[0-9]+$`)
 )
 
@@ -348,7 +349,12 @@ func (o *Options) ofNode(key, value string) error {
 		if value != "" {
 			return errUnknown
 		}
-		o.Nodes = append(o.Nodes, strings.Split(key, ",")...)
+		for _, name := range strings.Split(key, ",") {
+			if strings.TrimSpace(name) == "" {
+				return errors.New("name a node")
+			}
+			o.Nodes = append(o.Nodes, strings.TrimSpace(name))
+		}
 	}
 	return nil
 }
@@ -356,14 +362,21 @@ func (o *Options) ofNode(key, value string) error {
 func (o *Options) ofPort(key, value string) (err error) {
 	switch key {
 	case "native":
-		if o.Port, err = strconv.Atoi(value); err != nil || o.Port < 1 || o.Port > 65535 {
-			return errors.New("give a port")
-		}
-	case "jmx", "thrift": // not used
+		o.Port, err = port(value)
+	case "jmx", "thrift":
+		_, err = port(value) // not used
 	default:
 		return errUnknown
 	}
-	return nil
+	return err
+}
+
+func port(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 65535 {
+		return 0, errors.New("give a port, from 1 to 65535")
+	}
+	return n, nil
 }
 
 // compressions are how requests and answers can be compressed.
@@ -468,7 +481,7 @@ func (o *Options) ofColumns(key, value string) error {
 func (o *Options) ofInsert(key, value string) (err error) {
 	switch key {
 	case "partitions":
-		_, err = ParseDistribution(value)
+		_, err = parsePartitions(value)
 		o.Partitions = value
 	case "select-ratio":
 		_, err = ParseRatio(value)
@@ -499,7 +512,9 @@ func (o *Options) ofInsert(key, value string) (err error) {
 func (o *Options) ofSchema(key, value string) error {
 	switch key {
 	case "keyspace":
-		o.Keyspace = value
+		if o.Keyspace = value; !keyspaceForm.MatchString(value) {
+			return errors.New("give a name of at most 48 letters, digits and underscores")
+		}
 	case "replication":
 		list, err := settings(value)
 		if err != nil {

@@ -117,10 +117,10 @@ func (p *Profile) each(n *yaml.Node, what string, f func(key string, at, value *
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i].Value
-		if seen[key] {
+		if seen[strings.ToLower(key)] {
 			return p.fault(n.Content[i], "%s occurs twice", key)
 		}
-		seen[key] = true
+		seen[strings.ToLower(key)] = true
 		value := n.Content[i+1]
 		if value.Kind == yaml.AliasNode {
 			value = value.Alias
@@ -253,7 +253,12 @@ func (p *Profile) insert(n *yaml.Node) error {
 		}
 		switch strings.ToLower(key) {
 		case "partitions":
-			return p.distribution(value, &p.Insert.Partitions)
+			d, err := parsePartitions(text)
+			if err != nil {
+				return p.fault(value, "%v", err)
+			}
+			p.Insert.Partitions = d
+			return nil
 		case "select", "row-population", "row-population-ratio":
 			r, err := ParseRatio(text)
 			if err != nil {
@@ -273,6 +278,15 @@ func (p *Profile) insert(n *yaml.Node) error {
 		}
 		return p.fault(at, "%q is nothing that insert has: partitions, select, row-population-ratio and batchtype", key)
 	})
+}
+
+// parsePartitions parses how many partitions an insert has.
+func parsePartitions(text string) (*Distribution, error) {
+	d, err := ParseDistribution(text)
+	if err == nil && (d.Min < 1 || d.Max > 1_000_000) {
+		err = fmt.Errorf("%s: an insert has from 1 to a million partitions", text)
+	}
+	return d, err
 }
 
 // batchTypes are the types of batches.
