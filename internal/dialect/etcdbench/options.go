@@ -84,6 +84,9 @@ func (o *Options) Check() error {
 	case (o.Cert == "") != (o.Key == ""):
 		return errors.New("--cert and --key are given together")
 	}
+	if err := o.checkSizes(); err != nil {
+		return err
+	}
 	switch o.Command {
 	case "put", "txn-put", "txn-mixed":
 		return o.checkKeys()
@@ -93,6 +96,38 @@ func (o *Options) Check() error {
 		return o.checkSTM()
 	case "watch", "watch-latency", "watch-get":
 		return o.checkWatch()
+	}
+	return nil
+}
+
+// Limits of values: of the bytes of a key or a value; of streams, and of what a request or a stream has; of keys and of
+// puts that are kept.
+const (
+	mostBytes = 256 << 20
+	mostParts = 1_000_000
+	mostKeys  = 10_000_000
+	mostPuts  = 100_000_000
+)
+
+// checkSizes checks that values aren't so large that they can't be made.
+func (o *Options) checkSizes() error {
+	w := &o.Watch
+	watches, puts := "--watch-per-stream", "--put-total"
+	switch o.Command {
+	case "watch-latency":
+		watches = "--watchers-per-stream"
+	case "watch-get":
+		watches, puts = "--watchers", "--events"
+	}
+	for _, v := range []struct {
+		flag        string
+		value, most int
+	}{{"--key-size", o.KeySize, mostBytes}, {"--val-size", o.ValSize, mostBytes}, {"--txn-ops", o.TxnOps, mostParts},
+		{"--keys-per-txn", o.STM.KeysPerTxn, mostParts}, {"--streams", w.Streams, mostParts},
+		{watches, w.PerStream, mostParts}, {puts, w.Puts, mostPuts}, {"--watched-key-total", w.Keys, mostKeys}} {
+		if v.value > v.most {
+			return fmt.Errorf("%s %d: give at most %d", v.flag, v.value, v.most)
+		}
 	}
 	return nil
 }
@@ -144,6 +179,8 @@ func (o *Options) checkRange() error {
 func (o *Options) checkSTM() error {
 	s := &o.STM
 	switch {
+	case o.KeySize < 0 || o.ValSize < 0:
+		return errors.New("--key-size and --val-size can't be below 0")
 	case s.Keys <= 0:
 		return fmt.Errorf("expected positive --keys, got (%d)", s.Keys)
 	case s.WritePercent < 0 || s.WritePercent > 100:
