@@ -340,8 +340,8 @@ func certain(t *testing.T, s *testserver.Server) {
 		"\nEND\n") || strings.Contains(out, "Total operation time      : 00:00:50") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	out, err = stress(t, s, "write", "err<0.000001", "n>1", "n<3", "no-warmup", "cl=ONE", "-rate", "threads>=2", "threads<=4",
-		"-log", "interval=50ms")
+	out, err = stress(t, s, "write", "err<0.000001", "n>1", "n<3", "no-warmup", "cl=ONE", "-rate", "threads>=2",
+		"threads<=4", "-log", "interval=50ms")
 	if err != nil || strings.Count(out, "until stderr of mean < 1e-06\n") != 2 ||
 		strings.Count(out, "WARNING: with err<") != 1 {
 		t.Errorf("%v\n%s", err, out)

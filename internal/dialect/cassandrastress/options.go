@@ -77,8 +77,8 @@ type Options struct {
 	IgnoreErrors bool
 }
 
-// Uncertainty ends a load once the rate of rows is certain: its relative standard error, over intervals, is below Below.
-// The load has at least Least intervals, and at most Most.
+// Uncertainty ends a load once the rate of rows is certain: its relative standard error, over intervals, is below
+// Below. The load has at least Least intervals, and at most Most.
 type Uncertainty struct {
 	Below       float64
 	Least, Most int
