@@ -25,7 +25,10 @@ type Config struct {
 	// Check is called after each interval, with the outcome so far and the run's clock. It returns why the load must
 	// stop, or "". It may be nil.
 	Check func(total *measure.Account, nowNs int64) message.Message
-	Part  schedule.Part // this machine's operations
+	// Enough is called after each interval, which is valid during the call. It reports whether the current stage must end:
+	// nothing more of it is sent, and what comes next begins. It may be nil.
+	Enough func(iv *measure.Interval) bool
+	Part   schedule.Part // this machine's operations
 	// Control returns the controller of an adaptive phase. It is required if there is such a phase.
 	Control func(p *plan.Phase) Controller
 	// Follow, if not nil, takes the place of Control: another process decides.
@@ -91,10 +94,11 @@ type run struct {
 	cancel     context.CancelFunc
 	out        *Outcome
 	intervalNs int64
-	startNs    int64           // of the current interval
-	offsetNs   int64           // of the next stage; see schedule.Stage
-	stages     int             // that have begun
-	adaptive   *adaptive       // controls the current stage; nil if the stage is not adaptive
+	startNs    int64     // of the current interval
+	offsetNs   int64     // of the next stage; see schedule.Stage
+	stages     int       // that have begun
+	adaptive   *adaptive // controls the current stage; nil if the stage is not adaptive
+	endStage   context.CancelFunc
 	health     *measure.Health // in the current interval; nil until it is sampled
 }
 
@@ -122,6 +126,8 @@ func (r *run) drive(ctx context.Context, hard <-chan struct{}, next Next) error 
 
 // stage runs one stage and ends its intervals. It returns the number of the next operation.
 func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Phase, first uint64) (uint64, error) {
+	ctx, r.endStage = context.WithCancel(ctx)
+	defer r.endStage()
 	start := r.cfg.Clock.Now()
 	work, err := scheduled(phases, first, start, r.cfg)
 	if err != nil {
@@ -270,6 +276,9 @@ func (r *run) cutInterval(endNs int64, p *plan.Phase, meta measure.Meta) {
 		if err := s.Interval(iv); err != nil && r.cfg.SinkError != nil {
 			r.cfg.SinkError(err)
 		}
+	}
+	if r.cfg.Enough != nil && r.cfg.Enough(iv) {
+		r.endStage()
 	}
 	if r.out.Aborted.IsZero() && r.cfg.Check != nil {
 		if why := r.cfg.Check(r.cfg.Collector.Total(), endNs); !why.IsZero() {

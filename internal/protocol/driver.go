@@ -78,6 +78,9 @@ type Request struct {
 	// then sent as text, and fails each time that it is sent.
 	ExpectError bool
 	Creates     Creation // what it means if the record to insert is there already
+	// Page is how many rows an answer has at most, for CQL. The last parameter, which no place of the statement names, is
+	// then the Page.Next of the answer that this one continues, or null. 0: the answer has all rows.
+	Page int
 }
 
 // Row names rows of an answer.
@@ -255,6 +258,7 @@ type Reply struct {
 	// Statements is how many of the statements that the request consists of have succeeded, as far as the protocol
 	// tells. It is for SQL only.
 	Statements int
+	Page       *Page     // with Request.Page
 	Parts      Parts     // where its time went, if the protocol has been told to measure that
 	Stream     *Stream   // times of the answer's messages, if it was a stream and had one
 	Failure              // what went wrong; Class is OK if nothing did
@@ -263,6 +267,15 @@ type Reply struct {
 	// Each, if not nil, is called with every row of the answer. The row is valid during the call only. Event loops
 	// don't call it. For records of key-value stores, the first column is the key. Reset keeps Each.
 	Each func(columns []string, row []gen.Value)
+}
+
+// Page is what a page of an answer says of itself.
+type Page struct {
+	Next []byte // where the next page begins; nil: this is the last one
+	// Groups is how often its first column, in which equal values follow each other, has another value. First and Last
+	// are the values of the first and the last row.
+	Groups      int64
+	First, Last gen.Value
 }
 
 // Parts are the parts of the time of a request, in ns; 0 if unknown.

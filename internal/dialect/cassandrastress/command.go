@@ -154,6 +154,11 @@ func (w *own) run(s *command.Env, args []string) error {
 		}
 	}
 	e := &execution{o: o, own: w}
+	if o.sendsRanges(profile) {
+		if o.tokens, err = e.tokensOnServer(context.Background()); err != nil {
+			return err
+		}
+	}
 	e.test, err = o.Compile(profile, nil)
 	if errors.Is(err, errNoTable) {
 		var t *Table
@@ -184,6 +189,17 @@ func (w *own) run(s *command.Env, args []string) error {
 	if err := w.CheckWorkers(&w.Record, p); err != nil {
 		return err
 	}
+	if o.SchemaOnly {
+		return e.onlySchema(s)
+	}
+	if o.Until != nil && w.Workers.Number > 0 {
+		return usageError(s, errors.New("err<: a load that ends once its rate is certain is sent by one process; give n= or "+
+			"duration=, or leave --workers out"))
+	}
+	if o.GraphFile != "" && (w.Record.None || w.Workers.Number > 0) {
+		return usageError(s, errors.New("-graph file=: the page is made from the record of one process; leave --no-record and "+
+			"--workers out"))
+	}
 	if o.Threads == 0 && w.Workers.Number > 0 {
 		return usageError(s, errors.New("-rate: a range of threads is tried in one process; give threads=, or leave --workers "+
 			"out"))
@@ -210,6 +226,18 @@ func (w *own) run(s *command.Env, args []string) error {
 	return errors.Join(err, file.Close())
 }
 
+// onlySchema makes the keyspace and the table.
+func (e *execution) onlySchema(s *command.Env) error {
+	if s.PlanOnly {
+		return usageError(s, errors.New("n=0 sends nothing: there is no plan of it"))
+	}
+	if err := e.prepare(context.Background()); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(s.Out, "N=0: SCHEMA CREATED, NOTHING ELSE DONE.")
+	return err
+}
+
 // beyond returns what of the command no plan describes.
 func (e *execution) beyond() []string {
 	out := []string{"cassandra-stress's lines and results: brunt run prints its own report"}
@@ -221,6 +249,13 @@ func (e *execution) beyond() []string {
 	}
 	if e.o.LogFile != "" || e.o.HDRFile != "" {
 		out = append(out, "-log file= and hdrfile=: redirect the output, and give --hlog")
+	}
+	if e.o.GraphFile != "" {
+		out = append(out, "-graph file=: brunt report --html makes the page")
+	}
+	if u := e.o.Until; u != nil {
+		out = append(out, fmt.Sprintf("err<%v: the end of the load once the rate of rows is certain, after at least %d "+
+			"intervals", u.Below, u.Least))
 	}
 	if e.o.Auto {
 		out = append(out, "-rate auto: the end of the load once more threads bring nothing")

@@ -228,6 +228,12 @@ func ParseRatio(text string) (*Ratio, error) {
 	if err != nil || !(n > 0) || math.IsInf(n, 0) {
 		return nil, fmt.Errorf("%q is no number above 0", divisor)
 	}
+	switch {
+	case d.Max == 0:
+		return nil, fmt.Errorf("%s is always 0", text)
+	case float64(d.Min) > n:
+		return nil, fmt.Errorf("%s is always above 1; write FIXED(1)/1 for all", text)
+	}
 	return &Ratio{d, n}, nil
 }
 

@@ -18,6 +18,8 @@ import (
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/internal/render/units"
+	"brunt/internal/report"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/runner"
 	"brunt/internal/server/target"
@@ -30,6 +32,8 @@ type execution struct {
 	test  *Test
 	out   *loadtest.Outputs
 	lines *Lines
+
+	announced bool // a phase
 }
 
 // hooks returns hooks that make the schema and print lines.
@@ -41,10 +45,23 @@ func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 		Attach: func(w *workload.Workload) { e.lines.program, _ = w.Scripts().(*program) },
 		Result: e.result, Exit: e.exit,
 	}
+	if e.o.Until != nil {
+		v.Enough = e.certain
+	}
 	if !e.own.quiet {
 		v.Notice = loadtest.Notices(out)
 	}
 	return v, nil
+}
+
+// certain reports whether the rate of the current phase is as certain as err< asks for.
+func (e *execution) certain(iv *measure.Interval) bool {
+	return !iv.WarmUp && !iv.Drain && e.o.Until.reached(&e.lines.rates)
+}
+
+// reached reports whether rates are certain.
+func (u *Uncertainty) reached(rates *uncertainty) bool {
+	return rates.n >= u.Most || rates.n >= u.Least && rates.sum > 0 && rates.value() < u.Below
 }
 
 // announce returns the lines before the first interval of a phase.
@@ -69,6 +86,13 @@ func (e *execution) announce(phase string) (text string) {
 			length = fmt.Sprintf("%d minutes", int(minutes))
 		}
 	}
+	if e.o.Until != nil {
+		length = fmt.Sprintf("until stderr of mean < %v", e.o.Until.Below)
+	}
+	if e.o.Until != nil && e.o.Threads == 0 && !e.announced {
+		text = "WARNING: with err<, the runs with different numbers of threads differ in length\n" + text
+	}
+	e.announced = true
 	return text + fmt.Sprintf("Running %s with %d threads %s\n", names, threads, length)
 }
 
@@ -178,10 +202,18 @@ func (e *execution) prepare(ctx context.Context) error {
 func (e *execution) queries(ctx context.Context) error {
 	var s *target.Session
 	profile := e.test.Profile
+	var all []Query
 	for i := range profile.Queries {
-		q := &profile.Queries[i]
-		if _, order, err := e.test.Table.Bind(q.CQL); err != nil || len(order) == 0 ||
-			!slices.Contains(e.test.Names, q.Name) {
+		if _, order, err := e.test.Table.Bind(profile.Queries[i].CQL); err == nil && len(order) > 0 {
+			all = append(all, profile.Queries[i])
+		}
+	}
+	for i := range profile.RangeQueries {
+		q := &profile.RangeQueries[i]
+		all = append(all, Query{Name: q.Name, CQL: q.cql(e.test.Table, "?", "?"), at: q.at})
+	}
+	for _, q := range all {
+		if !slices.Contains(e.test.Names, q.Name) {
 			continue
 		}
 		if s == nil {
@@ -271,7 +303,7 @@ func (e *execution) climb() engine.Next {
 				rates = append(rates, float64(done)/float64(p.LoadNs)*1e9)
 			}
 		}
-		if len(phases) == 0 || saturated(rates) {
+		if len(phases) == 0 || saturated(rates, e.o.certainty()) {
 			return nil
 		}
 		next := phases[0]
@@ -305,6 +337,15 @@ func (e *execution) result(run *record.Run, dir string) error {
 		}
 	}
 	fmt.Fprintln(out, end)
+	if e.o.GraphFile != "" && dir != "" {
+		sheet, err := report.ReadSheet([]string{dir}, nil, nil, units.English)
+		if err == nil {
+			err = report.WritePage(e.o.GraphFile, out, sheet, report.Options{Language: units.English})
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if !e.own.quiet {
 		command.Tell(e.out, run, dir)
 	}

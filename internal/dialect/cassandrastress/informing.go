@@ -136,11 +136,14 @@ var usages = []struct{ name, form, about string }{
 		"The keyspace and the predefined tables."},
 	{"-node", "COMMAND -node HOST[,HOST]…", "The nodes."},
 	{"-port", "COMMAND -port [native=9042]", "The port of nodes without one."},
+	{"-tokenrange", "COMMAND -tokenrange [wrap] [split-factor=1]",
+		"Whether ranges of tokens are begun again, and into how many parts each is split."},
+	{"-graph", "COMMAND -graph file=FILE [revision=NAME] [title=TEXT] [op=NAME]", "A page about the run, in HTML."},
 	{"-log", "COMMAND -log [interval=1s] [no-summary] [file=FILE] [hdrfile=FILE]",
 		"How often lines are printed, and files that get them or histograms too."},
 }
 
 const (
-	usualForm  = "[n=N|duration=TIME] [cl=LEVEL] [truncate=never|once|always] [no-warmup] [OPTION]…"
-	usualAbout = "n= counts partitions; duration= is 30s, 10m or 1h."
+	usualForm  = "[n=N|duration=TIME|err<SHARE n>N n<N] [cl=LEVEL] [truncate=never|once|always] [no-warmup] [OPTION]…"
+	usualAbout = "n= counts partitions; duration= is 30s, 10m or 1h; err< is the uncertainty of the rate."
 )

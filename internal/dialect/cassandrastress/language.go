@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -31,6 +32,9 @@ const languageName = "cassandra-stress"
 //	wrap        no: the sequence is written once
 //	contents    order of a partition's rows: sorted or shuffled
 //	clustering  how many operations of one kind a session sends after each other, a distribution
+//	tokens      those of all nodes, which end the ranges that token_range_queries read
+//	split-factor  into how many parts each range is split
+//	wrap-ranges  no: the load ends once all ranges are read
 //	hexadecimal "key": the key is of hexadecimal digits
 type Language struct{}
 
@@ -62,6 +66,9 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 	}
 	p.clustered = p.table.Key(ClusteringKey)
 	if err := p.visiting(s.Options); err != nil {
+		return nil, err
+	}
+	if err := p.readRanges(s.Options); err != nil {
 		return nil, err
 	}
 	for i := range s.Operations {
@@ -113,8 +120,8 @@ func (p *program) options(o map[string]string) (err error) {
 	if p.batch == "" {
 		p.batch = "logged"
 	}
-	if p.partitions.Min < 1 || p.partitions.Max > 1_000_000 {
-		return fmt.Errorf("option partitions of scripts: an insert has from 1 to a million partitions")
+	if _, err := parsePartitions(p.partitions.String()); err != nil {
+		return fmt.Errorf("option partitions of scripts: %w", err)
 	}
 	return nil
 }
@@ -147,6 +154,20 @@ func (p *program) visiting(o map[string]string) error {
 	return err
 }
 
+// readRanges reads the options of the ranges of tokens.
+func (p *program) readRanges(o map[string]string) (err error) {
+	parts := int64(1)
+	if text := o["split-factor"]; text != "" {
+		if parts, err = strconv.ParseInt(text, 10, 64); err != nil || parts < 1 || parts > 1_000_000 {
+			return fmt.Errorf("option split-factor of scripts: %q is no number of parts", text)
+		}
+	}
+	if p.ranges, err = newRanges(o["tokens"], parts, o["wrap-ranges"] != "no"); err != nil {
+		return fmt.Errorf("option tokens of scripts: %w", err)
+	}
+	return nil
+}
+
 // Done counts what operations have done. It is safe for concurrent use.
 type Done struct{ Partitions, Rows atomic.Int64 }
 
@@ -172,6 +193,8 @@ type program struct {
 	clustering *Distribution
 	batch      string
 	operations []operation
+	ranges     *ranges // of tokens
+	pages      bool    // an operation reads them
 	weights    float64
 	taken      atomic.Uint64 // numbers of inserted partitions, where they don't follow from those of operations
 	Done       []Done
@@ -180,6 +203,7 @@ type program struct {
 // operation is an insert, or a query.
 type operation struct {
 	insert  bool
+	pages   bool // reads the next page of a range of tokens
 	request protocol.Request
 	order   []int // column of each parameter
 	sameRow bool
@@ -207,6 +231,11 @@ func (p *program) operation(profile *Profile, op *script.Operation) error {
 			out.request = cql(text)
 		}
 	}
+	if q := profile.rangeQueryNamed(name); q != nil {
+		out.request = cql(q.cql(p.table, "$1", "$2"))
+		out.request.Params = []gen.Kind{gen.Int, gen.Int, gen.Bytes}
+		out.request.Page, out.pages, p.pages = q.Page, true, true
+	}
 	if len(out.order) == 0 && out.request.Words == nil {
 		return fmt.Errorf("%q is neither insert nor a query of the profile", name)
 	}
@@ -229,7 +258,11 @@ func (p *program) Requests(operation int) []protocol.Request {
 
 // Session returns the state of a session.
 func (p *program) Session(number int) script.Session {
-	return &session{p: p, choices: p.stream.Sub("mix", fmt.Sprint(number))}
+	s := &session{p: p, choices: p.stream.Sub("mix", fmt.Sprint(number))}
+	if p.pages {
+		return rangeSession{s}
+	}
+	return s
 }
 
 // mix combines numbers to one that looks random (the finalizer of SplitMix64).
@@ -372,6 +405,7 @@ type session struct {
 	args       []gen.Value
 	sent       int // of args
 	partitions int64
+	reading    reading  // of a range of tokens
 	writing    []uint64 // numbers of the insert's partitions, if queries look back at them
 }
 
@@ -401,9 +435,12 @@ func (s *session) Begin(op int, index uint64) script.Step {
 	s.op, s.index, s.args = op, index, s.args[:0]
 	p := s.p
 	r := p.draws.At(index)
-	if p.operations[op].insert {
+	switch {
+	case p.operations[op].insert:
 		s.insert(&r)
-	} else {
+	case p.operations[op].pages:
+		s.page()
+	default:
 		s.query(&r)
 	}
 	return s.Again()
@@ -584,7 +621,7 @@ func (s *session) Again() script.Step {
 
 // send sends the next rows.
 func (s *session) send() script.Step {
-	from, per := s.sent, len(s.p.operations[s.op].order)
+	from, per := s.sent, max(1, len(s.p.operations[s.op].order))
 	s.sent = min(len(s.args), from+mostRows*per)
 	return script.Step{Move: script.Send, Args: s.args[from:s.sent], Last: s.sent == len(s.args)}
 }
@@ -605,6 +642,9 @@ func (s *session) Answered(r *protocol.Reply) script.Step {
 	rows, partitions := r.Rows, min(1, r.Rows)
 	if op.insert {
 		rows, partitions = int64(len(s.args)/len(op.order)), s.partitions
+	}
+	if op.pages {
+		partitions = s.paged(r.Page)
 	}
 	done.Rows.Add(rows)
 	done.Partitions.Add(partitions)

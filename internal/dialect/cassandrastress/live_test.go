@@ -95,6 +95,9 @@ func TestOnCassandra(t *testing.T) {
 	t.Run("visits", func(t *testing.T) { visited(t, s) })
 	t.Run("collections", func(t *testing.T) { collections(t, s) })
 	t.Run("modes", func(t *testing.T) { modes(t, s) })
+	t.Run("ranges", func(t *testing.T) { tokenRanges(t, s) })
+	t.Run("certain", func(t *testing.T) { certain(t, s) })
+	t.Run("schema only", func(t *testing.T) { schemaOnly(t, s) })
 	t.Run("refused", func(t *testing.T) { refusedProfiles(t, s) })
 	t.Run("killed", func(t *testing.T) { killed(t, s) })
 	t.Run("converted", func(t *testing.T) { converted(t, s) })
@@ -277,6 +280,93 @@ func modes(t *testing.T, s *testserver.Server) {
 	}
 	if text, err := os.ReadFile(hdr); err != nil || !strings.HasPrefix(string(text), "#[") {
 		t.Errorf("%v: the histograms are\n%s", err, text)
+	}
+}
+
+// tokenRanges reads all partitions of a table once, page by page, whatever its ranges are split into.
+func tokenRanges(t *testing.T, s *testserver.Server) {
+	file := filepath.Join(t.TempDir(), "ranges.yaml")
+	text := `keyspace: ranged
+keyspace_definition: |
+  CREATE KEYSPACE IF NOT EXISTS ranged WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}
+table: parts
+table_definition: CREATE TABLE IF NOT EXISTS parts (a int, b int, c int, v text, PRIMARY KEY ((a, b), c))
+columnspec:
+  - {name: a, population: SEQ(1..30)}
+  - {name: b, population: SEQ(1..30)}
+  - {name: c, cluster: FIXED(7), population: SEQ(1..7)}
+insert: {partitions: FIXED(1), select: FIXED(1)/1}
+token_range_queries:
+  everything: {columns: "*", page_size: 10}
+  values: {columns: "a, v", page_size: 200}
+`
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := stress(t, s, "user", "profile="+file, "ops(insert=1)", "n=30", "no-warmup", "cl=ONE", "-rate", "threads=2")
+	expect(t, out, err, 30)
+	n, _ := rows(t, s, "SELECT DISTINCT a, b FROM ranged.parts")
+	for _, args := range [][]string{{"ops(everything=1)"}, {"ops(values=1)", "-tokenrange", "split-factor=3"}} {
+		line := append([]string{"user", "profile=" + file, args[0], "n=100000", "cl=ONE", "-rate", "threads=3"}, args[1:]...)
+		out, err := stress(t, s, line...)
+		if err != nil || !strings.Contains(out, fmt.Sprintf("Total partitions          : %10d ", n)) {
+			t.Errorf("%v: %v; want %d partitions\n%s", args, err, n, out)
+		}
+		total := out[strings.Index(out, "\ntotal,"):]
+		if fields := strings.Split(total, ","); strings.TrimSpace(fields[1]) == "100000" {
+			t.Errorf("%v: the load goes on after the last range\n%s", args, out)
+		}
+	}
+	out, err = stress(t, s, "user", "profile="+file, "ops(everything=1,insert=1)", "n=300", "no-warmup", "cl=ONE", "-rate",
+		"threads=2", "-tokenrange", "wrap")
+	expect(t, out, err, 300)
+	for line, want := range map[string]string{
+		"ops(everything=1) n=9 -rate threads=2 fixed=9/s": "add -tokenrange wrap",
+		"ops(everything=1) n=9":                           "-rate: ranges of tokens are read once",
+		"ops(other=1) n=9":                                "it has insert and everything, values",
+	} {
+		if _, err := stress(t, s, append([]string{"user", "profile=" + file}, strings.Fields(line)...)...); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", line, err, want)
+		}
+	}
+}
+
+// certain ends loads once their rate is certain, or after as many intervals as there may be.
+func certain(t *testing.T, s *testserver.Server) {
+	out, err := stress(t, s, "write", "err<0.9", "n>2", "n<1000", "no-warmup", "cl=ONE", "-rate", "threads=2", "-log",
+		"interval=50ms")
+	if err != nil || !strings.Contains(out, "with 2 threads until stderr of mean < 0.9\n") || !strings.HasSuffix(out,
+		"\nEND\n") || strings.Contains(out, "Total operation time      : 00:00:50") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	out, err = stress(t, s, "write", "err<0.000001", "n>1", "n<3", "no-warmup", "cl=ONE", "-rate", "threads>=2",
+		"threads<=4", "-log", "interval=50ms")
+	if err != nil || strings.Count(out, "until stderr of mean < 1e-06\n") != 2 ||
+		strings.Count(out, "WARNING: with err<") != 1 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// schemaOnly makes the tables without a load, and a page about a run.
+func schemaOnly(t *testing.T, s *testserver.Server) {
+	out, err := stress(t, s, "write", "n=0", "-schema", "keyspace=only")
+	if err != nil || out != "N=0: SCHEMA CREATED, NOTHING ELSE DONE.\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if n, _ := rows(t, s, "SELECT * FROM only.standard1"); n != 0 {
+		t.Errorf("%d rows", n)
+	}
+	var stdout, stderr bytes.Buffer
+	dir := t.TempDir()
+	cmd := newStress(&command.Env{Out: &stdout, Err: &stderr, Args: []string{"brunt"}})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs([]string{"write", "n=20", "no-warmup", "cl=ONE", "-rate", "threads=2", "-node", s.Addr, "-schema",
+		"keyspace=only", "-graph", "file=" + dir + "/graph.html", "title=x", "--bundle", dir + "/run", "--awake", "off"})
+	err = cmd.Execute()
+	page, missing := os.ReadFile(dir + "/graph.html")
+	if err != nil || missing != nil || !bytes.Contains(page, []byte("</html>")) {
+		t.Errorf("%v, %v, page of %d bytes\n%s", err, missing, len(page), stderr.String())
 	}
 }
 

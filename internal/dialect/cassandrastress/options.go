@@ -21,6 +21,8 @@ type Options struct {
 
 	Count       int64 // n=: partitions; 0 means none given
 	Duration    time.Duration
+	SchemaOnly  bool         // n=0: keyspace and table are made, and nothing is sent
+	Until       *Uncertainty // err<; nil: n= or duration= end the load
 	Consistency string
 	NoWarmUp    bool
 	Truncate    string // "never", "once" or "always"
@@ -60,14 +62,26 @@ type Options struct {
 	Strategy   string
 	Compaction string
 
+	WrapRanges  bool   // ranges of tokens are begun again
+	SplitRanges int64  // into how many parts a range of tokens is split
+	tokens      string // of the server's nodes
+
 	limit int64 // partitions of a sequence that isn't begun again; 0: there is none
 
 	Interval     time.Duration // between lines
 	NoSummary    bool
 	LogFile      string // also gets what is printed
 	HDRFile      string // gets a HdrHistogram log
+	GraphFile    string // gets a page about the run
 	Tries        int
 	IgnoreErrors bool
+}
+
+// Uncertainty ends a load once the rate of rows is certain: its relative standard error, over intervals, is below
+// Below. The load has at least Least intervals, and at most Most.
+type Uncertainty struct {
+	Below       float64
+	Least, Most int
 }
 
 // Share is how often an operation is chosen compared with others.
@@ -84,6 +98,8 @@ var (
 	rateForm     = regexp.MustCompile(`^([0-9]+)/s$`)
 	sharesForm   = regexp.MustCompile(`^[a-z-]*\((.*)\)$`)
 	intervalForm = regexp.MustCompile(`^([0-9]+)(ms|s)?$`)
+	keyspaceForm = regexp.MustCompile(`^\w{1,48}$`)
+	errorForm    = regexp.MustCompile(`^<0\.[0-9]+$`)
 )
 
 // Parse parses a command line without the program's name. Errors name the option.
@@ -93,7 +109,7 @@ func Parse(args []string) (*Options, error) {
 	}
 	o := &Options{Command: strings.ToLower(args[0]), Consistency: "local_one", Truncate: "never", Port: 9042,
 		Columns: 5, ColumnSize: "FIXED(34)", Keyspace: "keyspace1", Factor: 1, Strategy: "SimpleStrategy",
-		Interval: time.Second, Tries: 10}
+		Interval: time.Second, Tries: 10, SplitRanges: 1}
 	if !slices.Contains(commands, o.Command) {
 		return nil, fmt.Errorf("command %q isn't supported: use %s", args[0], strings.Join(commands, ", "))
 	}
@@ -128,23 +144,18 @@ func joined(args []string) (out []string) {
 
 // refusedGroups are groups of options that brunt doesn't have, with the reason.
 var refusedGroups = map[string]string{
-	"-graph":      "brunt draws its own pictures: brunt report --html",
-	"-sendto":     "brunt needs no daemon: --workers spreads the load",
-	"-transport":  "certificates are given by --tls, --tls-ca, --tls-cert and --tls-key",
-	"-tokenrange": noTokenRanges,
-	"-reporting":  "use -log interval=",
-	"-jmx":        "the server's garbage collection isn't asked for; see --watch",
+	"-sendto":    "brunt needs no daemon: --workers spreads the load",
+	"-transport": "certificates are given by --tls, --tls-ca, --tls-cert and --tls-key",
+	"-reporting": "use -log interval=",
+	"-jmx":       "the server's garbage collection isn't asked for; see --watch",
 }
-
-// noTokenRanges says what is there instead of token_range_queries.
-const noTokenRanges = "token_range_queries aren't supported; write a plan with a query WHERE token(KEY) > $1 LIMIT 100 (see " +
-	"docs/cassandra-stress.md)"
 
 // group applies the options of a group, such as -rate; "" are those of the command.
 func (o *Options) group(name string, args []string) error {
 	do := map[string]func(key, value string) error{"": o.ofCommand, "-rate": o.ofRate, "-node": o.ofNode,
 		"-port": o.ofPort, "-mode": o.ofMode, "-pop": o.ofPopulation, "-col": o.ofColumns, "-insert": o.ofInsert,
-		"-schema": o.ofSchema, "-log": o.ofLog, "-errors": o.ofErrors}[name]
+		"-schema": o.ofSchema, "-log": o.ofLog, "-errors": o.ofErrors, "-graph": o.ofGraph,
+		"-tokenrange": o.ofTokenRange}[name]
 	if do == nil {
 		if why, ok := refusedGroups[name]; ok {
 			return fmt.Errorf("%s isn't supported: %s", name, why)
@@ -159,7 +170,10 @@ func (o *Options) group(name string, args []string) error {
 				value = value[1:]
 			}
 		}
-		err := do(strings.ToLower(key), value)
+		err := alone(name, strings.ToLower(key), key != a)
+		if err == nil {
+			err = do(strings.ToLower(key), value)
+		}
 		switch {
 		case err == nil:
 		case name == "":
@@ -173,22 +187,83 @@ func (o *Options) group(name string, args []string) error {
 
 var errUnknown = errors.New("there is no such option")
 
+// words are options without a value, by group.
+var words = map[string][]string{"": {"no-warmup"}, "-rate": {"auto"}, "-pop": {"no-wrap"},
+	"-mode":   {"native", "cql3", "prepared", "unprepared"},
+	"-log":    {"no-summary", "no-settings", "no-progress"},
+	"-errors": {"ignore", "skip-read-validation"}, "-tokenrange": {"wrap"}}
+
+// alone checks that an option has no value if it takes none.
+func alone(group, key string, valued bool) error {
+	if valued && slices.Contains(words[group], key) {
+		return errors.New("it takes no value")
+	}
+	return nil
+}
+
+// levels are the levels of consistency.
+var levels = []string{"any", "one", "two", "three", "quorum", "all", "local_quorum", "each_quorum", "serial",
+	"local_serial", "local_one"}
+
+// ofUncertainty reads err<, n> and n<.
+func (o *Options) ofUncertainty(key, value string) (err error) {
+	if o.Until == nil {
+		o.Until = &Uncertainty{Below: 0.02, Least: 30, Most: 200}
+	}
+	if key == "err" {
+		if !errorForm.MatchString(value) {
+			return errors.New("give a share below 1, such as err<0.02")
+		}
+		o.Until.Below, err = strconv.ParseFloat(value[1:], 64)
+		return err
+	}
+	n, err := strconv.ParseInt(value[1:], 10, 32)
+	if err != nil || n < 1 || n > 1_000_000 {
+		return errors.New("give a number of intervals")
+	}
+	if value[0] == '>' {
+		o.Until.Least = int(n)
+	} else {
+		o.Until.Most = int(n)
+	}
+	return nil
+}
+
+// ofDuration reads duration=.
+func (o *Options) ofDuration(value string) error {
+	m := durationForm.FindStringSubmatch(value)
+	if m == nil {
+		return errors.New("give seconds, minutes or hours, such as 30s, 10m or 1h")
+	}
+	unit := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[strings.ToLower(m[2])]
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	switch {
+	case err != nil || n > int64(longest/unit):
+		return errors.New("it is longer than a year")
+	case n == 0:
+		return errors.New("give a time above 0")
+	}
+	o.Duration = time.Duration(n) * unit
+	return nil
+}
+
+// longest is the longest load.
+const longest = 365 * 24 * time.Hour
+
 func (o *Options) ofCommand(key, value string) (err error) {
 	switch key {
 	case "n":
-		if o.Count, err = ParseNumber(value); err == nil && o.Count == 0 {
-			return errors.New("give a number above 0")
+		if strings.HasPrefix(value, ">") || strings.HasPrefix(value, "<") {
+			return o.ofUncertainty(key, value)
 		}
+		o.Count, err = ParseNumber(value)
+		o.SchemaOnly = err == nil && o.Count == 0
 	case "duration":
-		m := durationForm.FindStringSubmatch(value)
-		if m == nil {
-			return errors.New("give seconds, minutes or hours, such as 30s, 10m or 1h")
-		}
-		n, _ := strconv.ParseInt(m[1], 10, 32)
-		o.Duration = time.Duration(n) * map[string]time.Duration{"s": time.Second, "m": time.Minute,
-			"h": time.Hour}[strings.ToLower(m[2])]
+		return o.ofDuration(value)
 	case "cl":
-		o.Consistency = strings.ToLower(value)
+		if o.Consistency = strings.ToLower(value); !slices.Contains(levels, o.Consistency) {
+			return fmt.Errorf("use %s", strings.ToUpper(strings.Join(levels, ", ")))
+		}
 	case "no-warmup":
 		o.NoWarmUp = true
 	case "truncate":
@@ -196,13 +271,17 @@ func (o *Options) ofCommand(key, value string) (err error) {
 			return errors.New("use never, once or always")
 		}
 	case "profile":
-		o.ProfilePath = strings.TrimPrefix(value, "file://")
+		if o.ProfilePath = strings.TrimPrefix(value, "file://"); o.ProfilePath == "" {
+			return errors.New("give the name of a file")
+		}
 	case "ops", "ratio":
 		o.Ops, err = shares(key + value)
 	case "clustering":
-		o.Clustering, err = ParseDistribution(value)
+		if o.Clustering, err = ParseDistribution(value); err == nil && o.Clustering.Min < 1 {
+			return errors.New("at least one operation of a kind follows another")
+		}
 	case "err":
-		return errors.New("runs until the rate is certain aren't supported; give n= or duration=, and see brunt repeat")
+		return o.ofUncertainty(key, value)
 	case "add", "keysize", "serial-cl":
 		return errors.New("it isn't supported")
 	default:
@@ -270,7 +349,12 @@ func (o *Options) ofNode(key, value string) error {
 		if value != "" {
 			return errUnknown
 		}
-		o.Nodes = append(o.Nodes, strings.Split(key, ",")...)
+		for _, name := range strings.Split(key, ",") {
+			if strings.TrimSpace(name) == "" {
+				return errors.New("name a node")
+			}
+			o.Nodes = append(o.Nodes, strings.TrimSpace(name))
+		}
 	}
 	return nil
 }
@@ -278,14 +362,21 @@ func (o *Options) ofNode(key, value string) error {
 func (o *Options) ofPort(key, value string) (err error) {
 	switch key {
 	case "native":
-		if o.Port, err = strconv.Atoi(value); err != nil || o.Port < 1 || o.Port > 65535 {
-			return errors.New("give a port")
-		}
-	case "jmx", "thrift": // not used
+		o.Port, err = port(value)
+	case "jmx", "thrift":
+		_, err = port(value) // not used
 	default:
 		return errUnknown
 	}
-	return nil
+	return err
+}
+
+func port(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 65535 {
+		return 0, errors.New("give a port, from 1 to 65535")
+	}
+	return n, nil
 }
 
 // compressions are how requests and answers can be compressed.
@@ -293,18 +384,37 @@ var compressions = []string{"none", "lz4", "snappy"}
 
 func (o *Options) ofMode(key, value string) error {
 	switch key {
-	case "native", "cql3", "prepared", "connectionsperhost", "maxpending", "protocolversion":
-	case "user":
-		o.User = value
-	case "password":
-		o.Password = value
+	case "native", "cql3", "prepared":
+	case "connectionsperhost", "maxpending":
+		if n, err := strconv.Atoi(value); err != nil || n < 1 {
+			return errors.New("give a number; it has no effect, as each thread has a connection")
+		}
+	case "protocolversion":
+		if n, err := strconv.Atoi(value); !strings.EqualFold(value, "NEWEST_SUPPORTED") && (err != nil || n < 3 || n > 5) {
+			return errors.New("give 3, 4 or 5; it has no effect, as the newest version that the server speaks is used")
+		}
+	case "port":
+		return o.ofPort("native", value)
+	case "user", "password":
+		if value == "" {
+			return errors.New("give a value")
+		}
+		if key == "user" {
+			o.User = value
+		} else {
+			o.Password = value
+		}
+	case "auth-provider":
+		if name := value[strings.LastIndexByte(value, '.')+1:]; name != "PlainTextAuthProvider" {
+			return errors.New("it isn't supported; PlainTextAuthProvider is, with user= and password=")
+		}
 	case "compression":
 		if o.Compression = strings.ToLower(value); !slices.Contains(compressions, o.Compression) {
 			return errors.New("use none, lz4 or snappy")
 		}
 	case "unprepared":
 		o.Unprepared = true
-	case "thrift", "simplenative", "auth-provider":
+	case "thrift", "simplenative":
 		return errors.New("it isn't supported; requests are sent by the native protocol")
 	default:
 		return errUnknown
@@ -371,7 +481,7 @@ func (o *Options) ofColumns(key, value string) error {
 func (o *Options) ofInsert(key, value string) (err error) {
 	switch key {
 	case "partitions":
-		_, err = ParseDistribution(value)
+		_, err = parsePartitions(value)
 		o.Partitions = value
 	case "select-ratio":
 		_, err = ParseRatio(value)
@@ -402,7 +512,9 @@ func (o *Options) ofInsert(key, value string) (err error) {
 func (o *Options) ofSchema(key, value string) error {
 	switch key {
 	case "keyspace":
-		o.Keyspace = value
+		if o.Keyspace = value; !keyspaceForm.MatchString(value) {
+			return errors.New("give a name of at most 48 letters, digits and underscores")
+		}
 	case "replication":
 		list, err := settings(value)
 		if err != nil {
@@ -458,13 +570,13 @@ func (o *Options) ofLog(key, value string) error {
 		if m == nil {
 			return errors.New("give seconds, or milliseconds such as 500ms")
 		}
-		n, _ := strconv.ParseInt(m[1], 10, 32)
+		n, err := strconv.ParseInt(m[1], 10, 32)
 		o.Interval = time.Duration(n) * time.Second
 		if m[2] == "ms" || m[2] == "" && n >= 100 {
 			o.Interval = time.Duration(n) * time.Millisecond
 		}
-		if o.Interval < 10*time.Millisecond {
-			return errors.New("give at least 10ms")
+		if err != nil || o.Interval < 10*time.Millisecond || o.Interval > time.Hour {
+			return errors.New("give from 10ms to an hour")
 		}
 	case "level", "no-settings", "no-progress":
 	case "no-summary":
@@ -477,6 +589,21 @@ func (o *Options) ofLog(key, value string) error {
 			o.LogFile = value
 		} else {
 			o.HDRFile = value
+		}
+	default:
+		return errUnknown
+	}
+	return nil
+}
+
+func (o *Options) ofGraph(key, value string) error {
+	switch key {
+	case "file":
+		o.GraphFile = value
+		fallthrough
+	case "revision", "title", "op":
+		if value == "" {
+			return errors.New("give a value")
 		}
 	default:
 		return errUnknown
@@ -506,11 +633,13 @@ func (o *Options) complete() error {
 	if err := o.sequence(); err != nil {
 		return err
 	}
+	if err := o.ends(); err != nil {
+		return err
+	}
+	if o.SchemaOnly {
+		o.Count = 1 // for the plan, which is not sent
+	}
 	switch {
-	case o.Count > 0 && o.Duration > 0:
-		return errors.New("n= and duration= exclude each other")
-	case o.Count == 0 && o.Duration == 0:
-		return errors.New("give n= or duration=; runs until the rate is certain (err<) aren't supported")
 	case o.Command == "user" && (o.ProfilePath == "" || len(o.Ops) == 0):
 		return errors.New("user needs profile=FILE and ops(NAME=SHARE,…)")
 	case o.Command != "user" && o.ProfilePath != "":
@@ -546,6 +675,28 @@ func (o *Options) complete() error {
 		o.Ops = []Share{{"read", 1}, {"write", 1}}
 	}
 	o.populate()
+	return nil
+}
+
+// ends checks what ends the load: n=, duration= or, without them, a certain rate.
+func (o *Options) ends() error {
+	numbered := o.Count > 0 || o.SchemaOnly
+	switch {
+	case numbered && o.Duration > 0:
+		return errors.New("n= and duration= exclude each other")
+	case o.Until != nil && (numbered || o.Duration > 0):
+		return errors.New("err<, n> and n< exclude n=, duration= and no-wrap")
+	case numbered || o.Duration > 0:
+		return nil
+	case o.Until == nil:
+		o.Until = &Uncertainty{Below: 0.02, Least: 30, Most: 200}
+	}
+	if o.Until.Most < o.Until.Least {
+		return fmt.Errorf("n<%d is below n>%d: at most, and at least so many intervals", o.Until.Most, o.Until.Least)
+	}
+	if o.Duration = time.Duration(o.Until.Most) * o.Interval; o.Duration > longest {
+		return fmt.Errorf("n<%d intervals of -log interval= are longer than a year", o.Until.Most)
+	}
 	return nil
 }
 

@@ -72,7 +72,13 @@ func (o *Options) Compile(profile *Profile, definition *Table) (*Test, error) {
 	if err := o.writesOnce(operations, scripts); err != nil {
 		return nil, err
 	}
-	p.Load = o.phases(o.perOperation(operations, scripts))
+	once := scripts["wrap-ranges"] == "no"
+	if once {
+		if err := o.onceThrough(); err != nil {
+			return nil, err
+		}
+	}
+	p.Load = o.phases(o.perOperation(operations, scripts), once)
 	t.Plan = p
 	if problems := p.Validate(); len(problems) > 0 {
 		return nil, problems
@@ -150,11 +156,14 @@ func (o *Options) operations(p *Profile) (out []plan.Operation, err error) {
 			return nil, fmt.Errorf("ratio: %q isn't supported: use read and write", s.Name)
 		case s.Name == "insert":
 			add("insert", "insert", s.Weight)
-		case slices.Contains(p.TokenRangeQueries, s.Name):
-			return nil, fmt.Errorf("ops: %s: %s", s.Name, noTokenRanges)
+		case p.rangeQueryNamed(s.Name) != nil:
+			add(s.Name, s.Name, s.Weight)
 		case !slices.ContainsFunc(p.Queries, func(q Query) bool { return q.Name == s.Name }):
 			var names []string
 			for _, q := range p.Queries {
+				names = append(names, q.Name)
+			}
+			for _, q := range p.RangeQueries {
 				names = append(names, q.Name)
 			}
 			return nil, fmt.Errorf("ops: %s has no query %q; it has insert and %s", p.Path, s.Name, strings.Join(names, ", "))
@@ -210,6 +219,11 @@ func (o *Options) scripts(t *Test) (map[string]string, error) {
 	if o.Command != "user" {
 		out["hexadecimal"] = "key"
 	}
+	if o.sendsRanges(t.Profile) {
+		set("tokens", o.tokens, nil, "")
+		out["split-factor"] = strconv.FormatInt(o.SplitRanges, 10)
+		out["wrap-ranges"] = map[bool]string{true: "yes", false: "no"}[o.WrapRanges]
+	}
 	return out, nil
 }
 
@@ -245,13 +259,19 @@ func (p *Profile) yaml(t *Table) (string, error) {
 	}
 	type column struct{ Name, Size, Population, Cluster string }
 	type query struct{ CQL, Fields string }
+	type pages struct {
+		Columns string
+		Page    int `yaml:"page_size"`
+	}
 	out := struct {
 		Keyspace   string
 		Table      string
 		Definition string   `yaml:"table_definition"`
 		Columns    []column `yaml:"columnspec"`
 		Queries    map[string]query
-	}{Keyspace: p.Keyspace, Table: p.TableName, Definition: definition, Queries: map[string]query{}}
+		Ranges     map[string]pages `yaml:"token_range_queries,omitempty"`
+	}{Keyspace: p.Keyspace, Table: p.TableName, Definition: definition, Queries: map[string]query{},
+		Ranges: map[string]pages{}}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		out.Columns = append(out.Columns, column{c.Name, c.Spec.Size.String(), c.Spec.Population.String(),
@@ -259,6 +279,9 @@ func (p *Profile) yaml(t *Table) (string, error) {
 	}
 	for _, q := range p.Queries {
 		out.Queries[q.Name] = query{q.CQL, map[bool]string{true: "samerow", false: "multirow"}[q.SameRow]}
+	}
+	for _, q := range p.RangeQueries {
+		out.Ranges[q.Name] = pages{q.Columns, q.Page}
 	}
 	text, err := yaml.Marshal(out)
 	return string(text), err
@@ -318,13 +341,14 @@ func (o *Options) writesOnce(operations []plan.Operation, scripts map[string]str
 // mostWarmUp is the greatest number of operations of a warm-up.
 const mostWarmUp = 50_000
 
-// phases returns the load. With a range of threads, it has a phase for each number of them.
-func (o *Options) phases(per float64) (out []plan.Phase) {
+// phases returns the load. With a range of threads, it has a phase for each number of them. once says that it reads
+// ranges of tokens that aren't begun again.
+func (o *Options) phases(per float64, once bool) (out []plan.Phase) {
 	count := uint64(math.Ceil(float64(o.Count) / per))
 	if o.NoWrap && count == 0 {
 		count = uint64(math.Ceil(float64(o.limit) / per))
 	}
-	if !o.NoWarmUp && !o.NoWrap {
+	if !o.NoWarmUp && !o.NoWrap && !once {
 		n := uint64(mostWarmUp)
 		if o.Count > 0 {
 			n = min(n, count/4)

@@ -21,7 +21,7 @@ type Profile struct {
 	Extra              []string // extra_definitions
 	Insert             InsertSpec
 	Queries            []Query
-	TokenRangeQueries  []string // their names; they can't be run
+	RangeQueries       []RangeQuery // token_range_queries
 
 	specs    []*ColumnSpec
 	keyspace *yaml.Node // keyspace_definition
@@ -117,10 +117,10 @@ func (p *Profile) each(n *yaml.Node, what string, f func(key string, at, value *
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i].Value
-		if seen[key] {
+		if seen[strings.ToLower(key)] {
 			return p.fault(n.Content[i], "%s occurs twice", key)
 		}
-		seen[key] = true
+		seen[strings.ToLower(key)] = true
 		value := n.Content[i+1]
 		if value.Kind == yaml.AliasNode {
 			value = value.Alias
@@ -175,10 +175,7 @@ func (p *Profile) top(root *yaml.Node) error {
 		case "queries":
 			return p.each(value, key, p.query)
 		case "token_range_queries":
-			return p.each(value, key, func(name string, _, _ *yaml.Node) error {
-				p.TokenRangeQueries = append(p.TokenRangeQueries, strings.ToLower(name))
-				return nil
-			})
+			return p.each(value, key, p.rangeQuery)
 		}
 		return p.fault(at, "%q is no key of a profile; there are %s", key, topKeys)
 	})
@@ -256,7 +253,12 @@ func (p *Profile) insert(n *yaml.Node) error {
 		}
 		switch strings.ToLower(key) {
 		case "partitions":
-			return p.distribution(value, &p.Insert.Partitions)
+			d, err := parsePartitions(text)
+			if err != nil {
+				return p.fault(value, "%v", err)
+			}
+			p.Insert.Partitions = d
+			return nil
 		case "select", "row-population", "row-population-ratio":
 			r, err := ParseRatio(text)
 			if err != nil {
@@ -276,6 +278,15 @@ func (p *Profile) insert(n *yaml.Node) error {
 		}
 		return p.fault(at, "%q is nothing that insert has: partitions, select, row-population-ratio and batchtype", key)
 	})
+}
+
+// parsePartitions parses how many partitions an insert has.
+func parsePartitions(text string) (*Distribution, error) {
+	d, err := ParseDistribution(text)
+	if err == nil && (d.Min < 1 || d.Max > 1_000_000) {
+		err = fmt.Errorf("%s: an insert has from 1 to a million partitions", text)
+	}
+	return d, err
 }
 
 // batchTypes are the types of batches.
@@ -322,7 +333,7 @@ func (p *Profile) check() error {
 		return p.fault(nil, "table is missing")
 	}
 	for _, q := range p.Queries {
-		if slices.Contains(p.TokenRangeQueries, q.Name) {
+		if p.rangeQueryNamed(q.Name) != nil {
 			return p.fault(q.at, "%s is in queries and in token_range_queries", q.Name)
 		}
 	}
@@ -370,6 +381,11 @@ func (p *Profile) Table(definition *Table) (*Table, error) {
 	for _, q := range p.Queries {
 		if _, _, err := t.Bind(q.CQL); err != nil {
 			return nil, p.fault(q.at, "query %s: %v", q.Name, err)
+		}
+	}
+	for i := range p.RangeQueries {
+		if err := p.RangeQueries[i].check(p, t); err != nil {
+			return nil, err
 		}
 	}
 	return t, nil

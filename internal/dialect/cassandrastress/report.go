@@ -289,7 +289,16 @@ func improvement(rates []float64, count int) float64 {
 	return sum / float64(count)
 }
 
-// saturated reports whether more threads bring nothing: the last three steps, or the last five by 2 % each.
-func saturated(rates []float64) bool {
-	return len(rates) >= 4 && improvement(rates, 3) < 0 || len(rates) >= 6 && improvement(rates, 5) < 0.02
+// saturated reports whether more threads bring nothing: the last three steps, or the last five less than least each.
+func saturated(rates []float64, least float64) bool {
+	return len(rates) >= 4 && improvement(rates, 3) < 0 || len(rates) >= 6 && improvement(rates, 5) < least
+}
+
+// certainty returns the growth of the rate, over five steps, below which more threads bring nothing: that of err<. A
+// load that n= or duration= ends has none.
+func (o *Options) certainty() float64 {
+	if o.Until == nil {
+		return -1
+	}
+	return o.Until.Below
 }

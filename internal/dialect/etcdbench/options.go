@@ -84,6 +84,9 @@ func (o *Options) Check() error {
 	case (o.Cert == "") != (o.Key == ""):
 		return errors.New("--cert and --key are given together")
 	}
+	if err := o.checkSizes(); err != nil {
+		return err
+	}
 	switch o.Command {
 	case "put", "txn-put", "txn-mixed":
 		return o.checkKeys()
@@ -97,14 +100,44 @@ func (o *Options) Check() error {
 	return nil
 }
 
+// Limits of values: of the bytes of a key or a value; of streams, and of what a request or a stream has; of keys and of
+// puts that are kept.
+const (
+	mostBytes = 256 << 20
+	mostParts = 1_000_000
+	mostKeys  = 10_000_000
+	mostPuts  = 100_000_000
+)
+
+// checkSizes checks that values aren't so large that they can't be made.
+func (o *Options) checkSizes() error {
+	w := &o.Watch
+	watches, puts := "--watch-per-stream", "--put-total"
+	switch o.Command {
+	case "watch-latency":
+		watches = "--watchers-per-stream"
+	case "watch-get":
+		watches, puts = "--watchers", "--events"
+	}
+	for _, v := range []struct {
+		flag        string
+		value, most int
+	}{{"--key-size", o.KeySize, mostBytes}, {"--val-size", o.ValSize, mostBytes}, {"--txn-ops", o.TxnOps, mostParts},
+		{"--keys-per-txn", o.STM.KeysPerTxn, mostParts}, {"--streams", w.Streams, mostParts},
+		{watches, w.PerStream, mostParts}, {puts, w.Puts, mostPuts}, {"--watched-key-total", w.Keys, mostKeys}} {
+		if v.value > v.most {
+			return fmt.Errorf("%s %d: give at most %d", v.flag, v.value, v.most)
+		}
+	}
+	return nil
+}
+
 func (o *Options) checkKeys() error {
 	switch {
 	case o.KeySpace <= 0:
 		return fmt.Errorf("expected positive --key-space-size, got (%d)", o.KeySpace)
 	case o.KeySize < 0 || o.ValSize < 0:
 		return errors.New("--key-size and --val-size can't be below 0")
-	case o.Command == "txn-put" && o.TxnOps > mostKeys:
-		return tooMany("txn-ops", o.TxnOps, mostKeys)
 	case o.Command == "txn-put" && o.TxnOps > o.KeySpace:
 		return fmt.Errorf("expected --txn-ops no larger than --key-space-size, got txn-ops(%d) key-space-size(%d)", o.TxnOps,
 			o.KeySpace)
@@ -112,30 +145,8 @@ func (o *Options) checkKeys() error {
 		return fmt.Errorf("--txn-ops %d: give a number above 0", o.TxnOps)
 	case o.Command == "txn-mixed" && !(o.RWRatio >= 0):
 		return fmt.Errorf("--rw-ratio %v: give a number of reads for each write", o.RWRatio)
-	case o.Command == "txn-mixed" && o.checkConsistency() != nil:
+	case o.Command == "txn-mixed":
 		return o.checkConsistency()
-	}
-	return o.checkSizes()
-}
-
-// What is kept in memory is at most: bytes of a key and of a value, keys of a transaction, and puts whose times are
-// measured.
-const (
-	mostBytes = 16 << 20
-	mostKeys  = 100_000
-	mostPuts  = 100_000_000
-)
-
-func tooMany(flag string, n, most int) error {
-	return fmt.Errorf("--%s %d: give at most %d", flag, n, most)
-}
-
-func (o *Options) checkSizes() error {
-	switch {
-	case o.KeySize > mostBytes:
-		return tooMany("key-size", o.KeySize, mostBytes)
-	case o.ValSize > mostBytes:
-		return tooMany("val-size", o.ValSize, mostBytes)
 	}
 	return nil
 }
@@ -168,14 +179,14 @@ func (o *Options) checkRange() error {
 func (o *Options) checkSTM() error {
 	s := &o.STM
 	switch {
+	case o.KeySize < 0 || o.ValSize < 0:
+		return errors.New("--key-size and --val-size can't be below 0")
 	case s.Keys <= 0:
 		return fmt.Errorf("expected positive --keys, got (%d)", s.Keys)
 	case s.WritePercent < 0 || s.WritePercent > 100:
 		return fmt.Errorf("expected [0, 100] --txn-wr-percent, got (%d)", s.WritePercent)
 	case s.KeysPerTxn < 0 || s.KeysPerTxn > s.Keys:
 		return fmt.Errorf("expected --keys-per-txn between 0 and %d, got (%d)", s.Keys, s.KeysPerTxn)
-	case s.KeysPerTxn > mostKeys:
-		return tooMany("keys-per-txn", s.KeysPerTxn, mostKeys)
 	case s.Isolation != "c" && s.Isolation != "r" && s.Isolation != "s" && s.Isolation != "ss":
 		return fmt.Errorf("--isolation %q: give c, r, s or ss", s.Isolation)
 	case s.Locker == "lock-client":
@@ -184,7 +195,7 @@ func (o *Options) checkSTM() error {
 	case s.Locker != "stm" && s.Locker != "lock-rpc":
 		return fmt.Errorf("unexpected stm locker %q: give stm or lock-rpc", s.Locker)
 	}
-	return o.checkSizes()
+	return nil
 }
 
 // Credentials splits User. ask says that there is no password in it.

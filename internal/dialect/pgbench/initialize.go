@@ -141,7 +141,7 @@ func (i *initializer) drop(ctx context.Context) error {
 
 func (i *initializer) create(ctx context.Context) error {
 	i.say("creating tables...\n")
-	o, aid := i.o, "int"
+	o, aid := i.o, "   int" // as pgbench writes it; messages of failures show the statement
 	if o.Scale >= bigScale {
 		aid = "bigint"
 	}

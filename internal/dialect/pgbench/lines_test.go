@@ -2,6 +2,7 @@ package pgbench
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,4 +101,13 @@ func FuzzParse(f *testing.F) {
 		_, _ = Parse(&Input{Args: args, Stdin: strings.NewReader(""), Getenv: func(string) string { return "" },
 			User: func() string { return "u" }, Now: time.Now, Info: func(string) {}})
 	})
+}
+
+// TestNumbers checks figures that no transaction stands behind.
+func TestNumbers(t *testing.T) {
+	for want, x := range map[string]float64{"1.235": 1.2346, "NaN": math.NaN(), "Infinity": math.Inf(1)} {
+		if got := number3(x); got != want {
+			t.Errorf("%v is %s, want %s", x, got, want)
+		}
+	}
 }

@@ -142,6 +142,7 @@ func (o *Options) target(p *plan.Plan, getenv func(string) string, user func() s
 	s["dbname"] = cmp.Or(s["dbname"], s["user"])
 	passfile := cmp.Or(s["passfile"], getenv("PGPASSFILE"))
 	delete(s, "passfile")
+	delete(s, "fallback_application_name") // pgbench's own takes its place
 	if err := target.UnfoldLibpq(s, p); err != nil {
 		return err
 	}
@@ -154,6 +155,12 @@ func (o *Options) target(p *plan.Plan, getenv func(string) string, user func() s
 		}
 		return getenv(name)
 	}, func(line string) { o.warnings = append(o.warnings, line) })
+	if err == nil && p.Target.Options["application_name"] == "" {
+		if p.Target.Options == nil {
+			p.Target.Options = map[string]string{}
+		}
+		p.Target.Options["application_name"] = "pgbench"
+	}
 	if s["password"]+getenv("PGPASSWORD") == "" && p.Target.Password != "" {
 		o.passfile = cmp.Or(passfile, filepath.Join(getenv("HOME"), ".pgpass"))
 	}

@@ -53,7 +53,7 @@ func (s *summary) write(to io.Writer) error {
 	s.parameters(w, &total)
 	if total.all() <= 0 {
 		if o.Version < wideVersion {
-			w.line("number of failed transactions: 0 (NaN%%)")
+			s.outcome(w, "", &total, total.all())
 		}
 		return w.err
 	}
@@ -85,8 +85,8 @@ func (s *summary) write(to io.Writer) error {
 	}
 	tps := float64(total.done) / s.duration.Seconds()
 	if o.Connect {
-		w.line("average connection time = %.3f ms",
-			0.001*float64(s.connecting.Microseconds())/float64(total.done+total.failures()))
+		w.line("average connection time = %s ms",
+			number3(0.001*float64(s.connecting.Microseconds())/float64(total.done+total.failures())))
 		w.line("tps = %f (including reconnection times)", tps)
 	} else {
 		w.line("initial connection time = %.3f ms", 0.001*float64(s.connecting.Microseconds()))
@@ -98,10 +98,13 @@ func (s *summary) write(to io.Writer) error {
 	return w.err
 }
 
-// number3 returns a number with three digits after the point, as C's printf prints it.
+// number3 returns a number with three digits after the point, as PostgreSQL's own printf prints it.
 func number3(x float64) string {
-	if math.IsNaN(x) {
-		return "NaN" // of PostgreSQL's own printf, whatever the sign
+	switch {
+	case math.IsNaN(x):
+		return "NaN" // whatever the sign
+	case math.IsInf(x, 0):
+		return "Infinity" // nothing that is printed is below 0
 	}
 	return fmt.Sprintf("%.3f", x)
 }

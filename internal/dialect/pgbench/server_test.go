@@ -77,6 +77,8 @@ var loads = []string{
 	"-t 1 -n -f $D/place.sql -M extended", "-t 1 -n -f $D/inside.sql", "-t 1 -n -f $D/detail.sql",
 	"-t 1 -n -f $D/detail.sql -M prepared", "-t 1 -n -f $D/long.sql", "-t 1 -n -f $D/far.sql", "-t 1 -n -f $D/wide.sql",
 	"-t 1 -n -f $D/p_place.sql -M extended", "-t 1 -n -f $D/end.sql", "-t 2 -n -f $D/asleep.sql",
+	"-t 1 -n -f $D/comment.sql", "-t 1 -n -f $D/zero.sql --failures-detailed --max-tries=2", "-i -I t",
+	"-t 1 -n -f $D/name.sql", "-t 1 -n -f $D/name.sql fallback_application_name=x",
 }
 
 // pipeline returns a script of one pipeline.
@@ -85,7 +87,9 @@ func pipeline(lines ...string) string {
 }
 
 var scripts = map[string]string{
-	"one.sql": "SELECT 1;\n", "gset_two.sql": "SELECT generate_series(1, 2) AS a \\gset\nSELECT :a;\n",
+	"name.sql":    "SELECT 1 / (current_setting('application_name') = 'pgbench')::int;\n",
+	"comment.sql": "SELECT 1;\n/* nothing */\n",
+	"one.sql":     "SELECT 1;\n", "gset_two.sql": "SELECT generate_series(1, 2) AS a \\gset\nSELECT :a;\n",
 	"zero.sql": "SELECT 1;\nSELECT 1/0;\n", "unset.sql": "SELECT :nothing;\n", "open.sql": "BEGIN;\nSELECT 1;\n",
 	"expression.sql": "\\set x 1 / 0\nSELECT :x;\n", "aset.sql": "SELECT 1 AS a \\; SELECT 2 AS b \\aset\nSELECT :a + :b;\n",
 	"pipeline.sql": "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline\nSELECT 3;\n",

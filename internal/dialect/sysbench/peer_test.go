@@ -317,7 +317,9 @@ func TestSameFaults(t *testing.T) {
 		"oltp_read_write --percentile=0 --histogram run", "oltp_read_write --verbosity=9 run",
 		"oltp_read_write --report-checkpoints=a run", "oltp_read_write --forced-shutdown=x run", "oltp_read_write -x run",
 		"--version", "bulk_insert help", "--time=1x oltp_insert run", "oltp_insert run --threads=1 --report-interval=z",
-		"--config-file=/nowhere oltp_read_write bogus",
+		"--config-file=/nowhere oltp_read_write bogus", "oltp_insert --thread-stack-size=x run",
+		"oltp_insert --thread-stack-size=64Q --rate=x run", "oltp_insert --thread-stack-size=x --forced-shutdown=x run",
+		"oltp_insert --num-threads=2 --max-time=3 --rate=x run", "oltp_insert --max-requests=5 --max-time=3 bogus",
 	} {
 		t.Run(line, func(t *testing.T) {
 			a, b := ours(t, strings.Fields(line)...), theirs(t, strings.Fields(line)...)

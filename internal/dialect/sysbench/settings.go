@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/plan"
 )
 
@@ -96,6 +97,9 @@ func Parse(args []string, version, greeting string, stderr io.Writer) (s *Settin
 		return nil, &stop{out: "sysbench " + programs[version] + "\n", ok: true}
 	}
 	if err := s.init(); err != nil {
+		if end, ok := errors.AsType[*stop](err); ok {
+			end.out = s.warnings() + end.out
+		}
 		return nil, err
 	}
 	return s, s.forTest(name, rest, greeting)
@@ -140,7 +144,7 @@ func (s *Settings) init() error {
 	var err error
 	old := func(name, formerly string, least int) int {
 		if s.Version == Version10 {
-			if n := o.integer(formerly, &err); n > least {
+			if n := o.integer(formerly, &err); n > least && err == nil {
 				s.deprecations = append(s.deprecations, fmt.Sprintf("--%s is deprecated, use --%s instead", formerly, name))
 				return n
 			}
@@ -168,6 +172,9 @@ func (s *Settings) init() error {
 	if stop := s.forced(); stop != nil {
 		return stop
 	}
+	if !sizeForm().MatchString(o.text("thread-stack-size")) {
+		return fatal("Invalid value for thread-stack-size: 0.\n")
+	}
 	s.Debug, s.Validate, s.DriverDebug = o.flag("debug"), o.flag("validate"), o.flag("db-debug")
 	if _, fault := distributionOf(o, s.Version); fault != nil {
 		if _, ok := fault.(*invalidError); ok {
@@ -187,6 +194,9 @@ func (s *Settings) init() error {
 	}
 	return s.log()
 }
+
+// sizeForm matches a size in bytes above 0.
+var sizeForm = lazyregexp.New(`^0*[1-9][0-9]*[kKmMgGtTpP]?$`)
 
 // forced reads --forced-shutdown.
 func (s *Settings) forced() *stop {

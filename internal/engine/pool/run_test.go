@@ -10,6 +10,7 @@ import (
 
 	"brunt/internal/judge/verdict"
 	"brunt/internal/load/gen"
+	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 )
@@ -31,6 +32,30 @@ func TestClosedDoesExactlyTheQueue(t *testing.T) {
 		}
 		if len(f.seen) != 500 {
 			t.Errorf("%d sessions: the server saw %d requests, want 500", sessions, len(f.seen))
+		}
+	}
+}
+
+// A phase ends as soon as Enough says so, and the next one begins; the load isn't interrupted.
+func TestEnoughEndsAPhase(t *testing.T) {
+	for _, kind := range []plan.PhaseKind{plan.Closed, plan.Open} {
+		endless := plan.Phase{Name: "endless", Kind: kind, Duration: time.Hour, RateFrom: 1000, RateTo: 1000}
+		if kind == plan.Closed {
+			endless.RateFrom, endless.RateTo = 0, 0
+		}
+		bn := newBench(t, &fake{}, &plan.Plan{Operations: []plan.Operation{one("a")},
+			Load:     []plan.Phase{endless, {Name: "last", Kind: plan.Closed, Operations: 20}},
+			Settings: plan.Settings{Sessions: 2, Interval: 20 * time.Millisecond}})
+		bn.cfg.Enough = func(iv *measure.Interval) bool { return iv.Phase == "endless" && len(bn.ivs) >= 2 }
+		out := bn.run(t, context.Background())
+		last := uint64(0)
+		for _, iv := range bn.ivs {
+			if iv.phase == "last" {
+				last += iv.done
+			}
+		}
+		if out.Interrupted || last != 20 {
+			t.Errorf("%s: interrupted %v, %d operations of the last phase", kind, out.Interrupted, last)
 		}
 	}
 }

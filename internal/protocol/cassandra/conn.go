@@ -139,7 +139,7 @@ func (c *conn) doStatement(ctx context.Context, s *statement, req *protocol.Requ
 		reply.Fail(failure(ctx, req, err, c.secret))
 		return
 	}
-	reply.Missing = req.Kind() == protocol.KindRead && reply.Rows == 0
+	reply.Missing = req.Kind() == protocol.KindRead && reply.Rows == 0 && req.Page == 0
 }
 
 // Ended implements protocol.Perishable. The library reads all the time, and connects again only later.

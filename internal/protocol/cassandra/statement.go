@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -237,6 +238,9 @@ func (c *conn) execute(ctx context.Context, s *statement, req *protocol.Request,
 	if c.text {
 		query = c.session.Query(asText + s.written(args))
 	}
+	if req.Page > 0 {
+		return readPage(query.PageSize(req.Page).PageState(args[len(args)-1].B).IterContext(ctx), reply)
+	}
 	it := query.PageSize(0).IterContext(ctx)
 	rows, columns := int64(it.NumRows()), it.Columns()
 	for first := true; len(columns) > 0 && (first && len(req.Capture) > 0 || reply.Each != nil); first = false {
@@ -252,6 +256,35 @@ func (c *conn) execute(ctx context.Context, s *statement, req *protocol.Request,
 	if req.Kind() != protocol.KindRead {
 		reply.Affected = 1
 	}
+	return it.Close()
+}
+
+// readPage reads a page of an answer.
+func readPage(it *gocql.Iter, reply *protocol.Reply) error {
+	page, columns := &protocol.Page{}, it.Columns()
+	reply.Rows = int64(it.NumRows())
+	for first := true; len(columns) > 0; first = false {
+		row, scan := columnsOf(columns)
+		if !it.Scan(scan...) {
+			break
+		}
+		var v gen.Value
+		if err := row[0].value(&v); err != nil {
+			return errors.Join(fmt.Errorf("column %s: %w", row[0].name, err), it.Close())
+		}
+		if first {
+			page.First = v.Clone()
+		}
+		if first || !bytes.Equal(v.AppendText(nil), page.Last.AppendText(nil)) {
+			page.Groups++
+			page.Last = v.Clone()
+		}
+	}
+	page.Next = bytes.Clone(it.PageState())
+	if len(page.Next) == 0 {
+		page.Next = nil
+	}
+	reply.Page = page
 	return it.Close()
 }
 

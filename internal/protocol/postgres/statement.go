@@ -65,7 +65,7 @@ func planOne(req *protocol.Request) (st statement, why string) {
 			return st, why
 		}
 		switch word := sqltext.FirstWord(req.Text); {
-		case word == "":
+		case word == "" && !req.Notices: // scripts may send a comment
 			return st, "the statement is empty"
 		case word == "COPY":
 			return st, "COPY can't be an operation; use INSERT, or load tables by schema up"

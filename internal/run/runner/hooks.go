@@ -38,6 +38,9 @@ type Hooks struct {
 	Failed func(record.ErrorSample) // each failed attempt, concurrently
 	Hint   func(record.Hint)        // each change that is seen, before Sinks receive its interval
 	Sinks  []measure.Sink           // receive each interval, in addition to the record
+	// Enough reports after each interval, once Sinks have it, whether the current phase must end. It is for loads that
+	// this process sends.
+	Enough func(*measure.Interval) bool
 
 	// Dialed receives how long each connection of the load took to open, ns. It is called concurrently.
 	Dialed func(ns int64)

@@ -303,7 +303,7 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
 		Sinks:     append(r.takers(), r.o.Hooks.Sinks...),
-		SinkError: r.sinkFailed, Check: r.watch.Check,
+		SinkError: r.sinkFailed, Check: r.watch.Check, Enough: r.o.Hooks.Enough,
 		Health:  health.Sample,
 		Control: r.controller, Follow: r.o.Follow, Late: r.decidedLate,
 		Part: r.o.Part,
