@@ -248,7 +248,7 @@ var _ measure.Sink = (*execution)(nil)
 func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	e.outputs = out
 	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Stop: e.stop, Ready: e.ready, Result: e.result,
-		Exit: e.exit,
+		Exit:  e.exit,
 		Close: e.close}
 	if !e.quiet {
 		v.Notice = loadtest.Notices(out)

@@ -66,7 +66,7 @@ func newProgram(in *input) *Program {
 		regexes: map[string]*regex{}, codes: map[codeKey]compiledCode{}, texts: map[string]*text{},
 		throughputs: map[*node]*[2]int{}, locks: map[string]*thread{}, sources: map[string]*sourced{},
 		complained: map[string]bool{},
-		actives: map[*group]int{}, written: map[string]*jtl{}}
+		actives:    map[*group]int{}, written: map[string]*jtl{}}
 }
 
 func asFault(err error, file string) *Fault {
