@@ -104,7 +104,7 @@ func (g *gate) pass() {
 // deaf returns the port of a server that answers no attempt to connect: its queue is full.
 func deaf(t *testing.T) string {
 	t.Helper()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
