@@ -204,6 +204,7 @@ const jmxWithSecrets = `<?xml version="1.0" encoding="UTF-8"?>
 <TestPlan testclass="TestPlan" testname="plan"/><hashTree>
 <ThreadGroup testclass="ThreadGroup" testname="group">
 <elementProp name="ThreadGroup.main_controller" elementType="LoopController">
+  <boolProp name="LoopController.continue_forever">false</boolProp>
 <stringProp name="LoopController.loops">3</stringProp></elementProp>
 <stringProp name="ThreadGroup.num_threads">1</stringProp></ThreadGroup><hashTree>
 <HeaderManager testclass="HeaderManager" testname="headers"><collectionProp name="HeaderManager.headers">

@@ -82,6 +82,7 @@ const unansweredJMeter = `<?xml version="1.0" encoding="UTF-8"?>
 <jmeterTestPlan version="1.2" properties="5.0" jmeter="5.6.3"><hashTree>
 <TestPlan testname="P" enabled="true"/><hashTree>
 <ThreadGroup testname="G" enabled="true"><elementProp name="ThreadGroup.main_controller" elementType="LoopController">
+  <boolProp name="LoopController.continue_forever">false</boolProp>
 <stringProp name="LoopController.loops">5</stringProp></elementProp>
 <stringProp name="ThreadGroup.num_threads">1</stringProp></ThreadGroup><hashTree>
 <HTTPSamplerProxy testname="h" enabled="true"><stringProp name="HTTPSampler.domain">HOST</stringProp>

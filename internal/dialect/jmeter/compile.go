@@ -282,11 +282,11 @@ func (c *compiler) threadGroup(e *Element, kind groupKind, number int) {
 	}
 	root := &node{element: e, kind: loopController, loops: text{raw: "1"}}
 	if main := e.props["ThreadGroup.main_controller"]; main != nil {
-		loops := main.get("LoopController.loops")
-		if loops != nil {
+		if loops := main.get("LoopController.loops"); loops != nil {
 			root.loops = c.textOf(e, "Loop Count", strings.TrimSpace(loops.text))
 		}
-		if forever := main.value("LoopController.continue_forever"); strings.EqualFold(forever, "true") && loops == nil {
+		// Without the property, JMeter's own value is true.
+		if f := main.get("LoopController.continue_forever"); f == nil || strings.EqualFold(f.text, "true") {
 			root.loops = text{raw: "-1"}
 		}
 	}

@@ -21,7 +21,8 @@ func around(elements string) string {
 <jmeterTestPlan version="1.2" properties="5.0" jmeter="5.6.3"><hashTree>
 <TestPlan testname="P" enabled="true"/><hashTree>
 <ThreadGroup testname="G" enabled="true"><elementProp name="ThreadGroup.main_controller" elementType="LoopController">
-<stringProp name="LoopController.loops">1</stringProp></elementProp>` +
+<stringProp name="LoopController.loops">1</stringProp>` +
+		`<boolProp name="LoopController.continue_forever">false</boolProp></elementProp>` +
 		`<stringProp name="ThreadGroup.num_threads">1</stringProp>
 </ThreadGroup><hashTree>
 <HTTPSamplerProxy testname="h" enabled="true"><stringProp name="HTTPSampler.domain">127.0.0.1</stringProp>` +
@@ -37,6 +38,18 @@ func compiled(text string, props map[string]string) (*Program, []*Fault, []strin
 	return compile(&input{file: "x.jmx", text: []byte(text), props: props, seed: 1, files: newFiles("testdata/plans")})
 }
 
+// TestEndlessGroups has what JMeter 5.6.3 did with a thread group of two loops.
+func TestEndlessGroups(t *testing.T) {
+	const property = `<boolProp name="LoopController.continue_forever">false</boolProp>`
+	for replacement, want := range map[string]string{property: "1", "": "-1",
+		strings.ReplaceAll(property, "false", "true"): "-1"} {
+		p, faults, _ := compiled(strings.Replace(around(""), property, replacement, 1), nil)
+		if len(faults) > 0 || p.groups[0].root.loops.raw != want {
+			t.Errorf("%q: %v, %q loops, want %q", replacement, faults, p.groups[0].root.loops.raw, want)
+		}
+	}
+}
+
 func TestFaults(t *testing.T) {
 	script := func(text string) string {
 		return around(`<JSR223PreProcessor testname="s"><stringProp name="scriptLanguage">groovy</stringProp>` +
@@ -45,7 +58,7 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "x.jmx: the file is empty"},
 		{"not a plan", "<html></html>", "x.jmx:1: this isn't a test plan of JMeter: it begins with <html>"},
-		{"cut off", around("")[:500], "x.jmx:7: the file ends in the middle: <HTTPSamplerProxy> of line 7 isn't closed"},
+		{"cut off", around("")[:564], "x.jmx:7: the file ends in the middle: <HTTPSamplerProxy> of line 7 isn't closed"},
 		{"newer", `<jmeterTestPlan version="1.2" properties="5.0" jmeter="6.0"><hashTree/></jmeterTestPlan>`,
 			"x.jmx:1: the plan was saved by JMeter 6.0"},
 		{"fragment",

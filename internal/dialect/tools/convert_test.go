@@ -332,6 +332,7 @@ const randomJMX = `<jmeterTestPlan version="1.2"><hashTree>
 <TestPlan testname="t"/><hashTree>
 <ThreadGroup testname="g">
   <elementProp name="ThreadGroup.main_controller" elementType="LoopController">
+    <boolProp name="LoopController.continue_forever">false</boolProp>
     <stringProp name="LoopController.loops">60</stringProp>
   </elementProp>
   <stringProp name="ThreadGroup.num_threads">1</stringProp>

@@ -50,7 +50,8 @@ func (s *sampled) group(class, name string, threads, loops int, more string) str
 	host, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
 	text := func(name, value string) string { return `<stringProp name="` + name + `">` + value + `</stringProp>` }
 	return fmt.Sprintf(`<%s testname="%s"><elementProp name="ThreadGroup.main_controller" elementType="LoopController">`,
-		class, name) + text("LoopController.loops", fmt.Sprint(loops)) + "</elementProp>" +
+		class, name) + text("LoopController.loops", fmt.Sprint(loops)) +
+		`<boolProp name="LoopController.continue_forever">false</boolProp></elementProp>` +
 		text("ThreadGroup.num_threads", fmt.Sprint(threads)) + "</" + class + `><hashTree>` +
 		`<HTTPSamplerProxy testname="` + name + `">` + text("HTTPSampler.domain", host) + text("HTTPSampler.port", port) +
 		text("HTTPSampler.path", "/"+name) + `</HTTPSamplerProxy><hashTree/>` + more + `</hashTree>`
