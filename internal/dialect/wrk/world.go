@@ -228,6 +228,7 @@ func (t *thread) libraries() {
 	}
 	l.SetGlobal("print", l.NewFunction(func(l *lua.LState) int { write(l, 1, "\t", "\n"); return 0 }))
 	t.formatting()
+	t.repeating()
 	t.randomness()
 	io := l.GetGlobal("io")
 	l.SetField(io, "write", l.NewFunction(func(l *lua.LState) int { write(l, 1, "", ""); return 0 }))
@@ -298,6 +299,21 @@ func (t *thread) formatting() {
 			l.Push(v)
 		}
 		l.Call(len(args), 1)
+		return 1
+	}))
+}
+
+// mostRepeated is how long a text of string.rep may be, in bytes. LuaJIT has no memory for one of twice that length.
+const mostRepeated = 1 << 30
+
+// repeating bounds string.rep, which isn't ended by a limit on time while it makes a text.
+func (t *thread) repeating() {
+	t.state.SetField(t.state.GetGlobal("string"), "rep", t.state.NewFunction(func(l *lua.LState) int {
+		text, n := l.CheckString(1), max(l.CheckInt(2), 0)
+		if n > 0 && len(text) > mostRepeated/n {
+			l.RaiseError("not enough memory")
+		}
+		l.Push(lua.LString(strings.Repeat(text, n)))
 		return 1
 	}))
 }

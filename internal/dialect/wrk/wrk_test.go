@@ -215,6 +215,20 @@ func TestLoopsEnd(t *testing.T) {
 	}
 }
 
+func TestRepetitionsAreBounded(t *testing.T) {
+	for text, want := range map[string]string{
+		`s = string.rep("ab", 1e10)`: "not enough memory", `s = ("ab"):rep(1e18)`: "not enough memory",
+		`assert(("ab"):rep(3) == "ababab" and ("x"):rep(-1) == "" and string.rep("", 1e9) == "")`: ""} {
+		p, err := compiled(t, text)
+		if err == nil {
+			err = p.Begin()
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestDone(t *testing.T) {
 	p, err := compiled(t, `function done(s, l, r)
 		print(s.duration, s.requests, s.bytes, s.errors.status, s.errors.timeout)
