@@ -56,6 +56,9 @@ func splitFlag(arg string, tool Flags) (flag, value string, joined bool) {
 // figure matches a value that isn't a secret unless its name says so: a number, a duration, a switch.
 var figure = lazyregexp.New(`^(?:[-+0-9.]+[a-z%]{0,2}|true|false)$`)
 
+// nextPair matches the beginning of another name=value.
+var nextPair = lazyregexp.New(`\s\w+\s*=`)
+
 // flagValue returns a flag's value in a form that may be shown.
 func flagValue(tool Flags, flag, value string) string {
 	switch {
@@ -110,8 +113,8 @@ func flagValue(tool Flags, flag, value string) string {
 			return name + ": " + Hidden
 		}
 	}
-	// password=x is cassandra-stress's; a second = would be another pair's
-	if name, v, ok := strings.Cut(value, "="); ok && v != "" && Name(name) && !strings.Contains(v, "=") {
+	// password=x is cassandra-stress's
+	if name, v, ok := strings.Cut(value, "="); ok && v != "" && Name(name) && !nextPair().MatchString(v) {
 		return name + "=" + Hidden
 	}
 	return Text(hide(value))

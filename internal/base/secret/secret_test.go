@@ -224,8 +224,9 @@ func TestRedactArgs(t *testing.T) {
 
 // A word of a command line is one value, spaces and all.
 func TestArgsOfWords(t *testing.T) {
-	got := Args([]string{"brunt", "cassandra-stress", "write", "-mode", "user=u", "password=ses ame", "n=1"}, Flags{})
-	if want := "password=" + Hidden; got[5] != want || got[6] != "n=1" {
+	got := Args([]string{"brunt", "cassandra-stress", "write", "-mode", "user=u", "password=ses ame", "n=1",
+		"password=a=b c"}, Flags{})
+	if want := "password=" + Hidden; got[5] != want || got[6] != "n=1" || got[7] != want {
 		t.Errorf("%q", got)
 	}
 }
