@@ -75,7 +75,9 @@ func TestHTTPClientCertificates(t *testing.T) {
 		})
 	}
 	c := shell.Run(t, "brunt http", "-n", "10", "--rate", "100", "--cacert", cert, service.URL)
-	if c.Code != exitcode.Unreachable {
+	// With TLS 1.3 a client learns after the handshake that it was refused: on a busy machine, by its first request.
+	late := c.Run != nil && c.Run.Total.OK == 0 && strings.Contains(c.Out, "tls: certificate")
+	if c.Code != exitcode.Unreachable && !late {
 		t.Errorf("without a certificate: exit %d", c.Code)
 	}
 }

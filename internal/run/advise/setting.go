@@ -257,10 +257,10 @@ func (a *attempt) judgeSetting() {
 			message.Nested("figures", figures))
 	case p.Change.Low > 0:
 		p.Why = message.New("proof.worse", message.Nested("figures", figures))
-	case p.Change.High < 0:
-		p.Why, p.Advised = figures, true
 	case mending && len(p.Worse) == 0:
 		p.Why, p.Advised = message.New("proof.fewer-errors", message.Nested("figures", figures)), true
+	case p.Change.High < 0:
+		p.Why, p.Advised = figures, true
 	default:
 		p.Why = message.New("proof.unsure", message.Nested("figures", figures))
 	}
