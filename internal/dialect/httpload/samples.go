@@ -36,11 +36,32 @@ func (s *Sample) Circled() bool {
 
 // Samples keeps every request of a load.
 type Samples struct {
-	mu    sync.Mutex
-	base  time.Time // when the run's clock read 0; zero: unknown
-	all   []Sample
-	Added func(n int) // called with the number of requests so far; may be nil
+	mu     sync.Mutex
+	base   time.Time // when the run's clock read 0; zero: unknown
+	chunks [][]kept  // all but the last are full
+	count  int
+	texts  []string // codes and texts of failures
+	number map[string]uint32
+	Added  func(n int) // called with the number of requests so far; may be nil
 }
+
+// kept is a request in a form without pointers, which the garbage collector doesn't read.
+type kept struct {
+	sentNs, endNs, lateNs int64
+	parts                 protocol.Parts
+	bytes                 int64
+	index                 uint64
+	code, text            uint32 // in Samples.texts
+	status                int32
+	class                 protocol.Class
+	unsent                bool
+}
+
+// The sizes of chunks, in requests.
+const (
+	leastChunk = 1 << 6
+	mostChunk  = 1 << 13
+)
 
 // Timed is a workload.Workload's Timed.
 func (c *Samples) Timed(t workload.Timing) {
@@ -53,30 +74,67 @@ func (c *Samples) Timed(t workload.Timing) {
 	if sent == 0 {
 		sent = t.IntendedNs
 	}
-	c.all = append(c.all, Sample{
-		Start: c.base.Add(time.Duration(sent)), SentNs: sent, Took: time.Duration(t.EndNs - sent),
-		Late: time.Duration(sent - t.IntendedNs), Parts: t.Facts.Parts, Bytes: t.Facts.BytesIn, Status: t.Facts.Status,
-		Class: t.Class, Code: t.Code, Text: t.Text, Index: t.Index,
-		Unsent: t.SentNs == 0,
-	})
-	if c.Added != nil {
-		c.Added(len(c.all))
+	last := len(c.chunks) - 1
+	if last < 0 || len(c.chunks[last]) == cap(c.chunks[last]) {
+		c.chunks = append(c.chunks, make([]kept, 0, min(max(c.count, leastChunk), mostChunk)))
+		last++
 	}
+	c.chunks[last] = append(c.chunks[last], kept{sentNs: sent, endNs: t.EndNs, lateNs: sent - t.IntendedNs,
+		parts: t.Facts.Parts, bytes: t.Facts.BytesIn, index: t.Index, code: c.numbered(t.Code), text: c.numbered(t.Text),
+		status: int32(t.Facts.Status), class: t.Class, unsent: t.SentNs == 0})
+	c.count++
+	if c.Added != nil {
+		c.Added(c.count)
+	}
+}
+
+// numbered returns the place of a text in c.texts.
+func (c *Samples) numbered(text string) uint32 {
+	if text == "" && len(c.texts) > 0 {
+		return 0
+	}
+	n, ok := c.number[text]
+	if !ok {
+		if c.number == nil {
+			c.number, c.texts = map[string]uint32{"": 0}, []string{""}
+			return c.numbered(text)
+		}
+		n = uint32(len(c.texts))
+		c.number[text] = n
+		c.texts = append(c.texts, text)
+	}
+	return n
 }
 
 // All returns the requests in the order in which they were sent.
 func (c *Samples) All() []Sample {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return bySend(slices.Clone(c.all))
+	return c.all()
 }
 
 // Take returns the requests since it was called before, in the order in which they were sent, and forgets them.
 func (c *Samples) Take() []Sample {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := c.all
-	c.all = nil
+	all := c.all()
+	c.chunks, c.count, c.texts, c.number = nil, 0, nil, nil
+	return all
+}
+
+// all returns the requests in the order in which they were sent. The lock is held.
+func (c *Samples) all() []Sample {
+	all := make([]Sample, 0, c.count)
+	for _, chunk := range c.chunks {
+		for i := range chunk {
+			k := &chunk[i]
+			all = append(all, Sample{
+				Start: c.base.Add(time.Duration(k.sentNs)), SentNs: k.sentNs, Took: time.Duration(k.endNs - k.sentNs),
+				Late: time.Duration(k.lateNs), Parts: k.parts, Bytes: k.bytes, Status: int(k.status), Class: k.class,
+				Code: c.texts[k.code], Text: c.texts[k.text], Index: k.index, Unsent: k.unsent,
+			})
+		}
+	}
 	return bySend(all)
 }
 
