@@ -35,17 +35,16 @@ type embedded struct {
 
 // resource is something that a page embeds.
 type resource struct {
-	number   int
-	depth    int
-	out      *outgoing
-	result   *result // of the whole
-	part     *result // of the request in flight
-	hops     int
-	embeds   []*resource
-	args     [2]gen.Value
-	tooDeep  bool
-	skipped  bool // the cache has it
-	redirect bool
+	number  int
+	depth   int
+	out     *outgoing
+	result  *result // of the whole
+	part    *result // of the request in flight
+	hops    int
+	embeds  []*resource
+	args    [2]gen.Value
+	tooDeep bool
+	skipped bool // the cache has it
 }
 
 var _ script.Lanes = (*embedded)(nil)
