@@ -119,9 +119,6 @@ func OpenPasswordFile(name string, getenv func(string) string) (f *PasswordFile,
 	return f, ""
 }
 
-// Name returns the file's path.
-func (f *PasswordFile) Name() string { return f.name }
-
 // Find returns the password of the first line that fits, or "".
 func (f *PasswordFile) Find(host, port, database, user string) string {
 	if database == "" || user == "" {
