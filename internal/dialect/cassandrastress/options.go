@@ -271,9 +271,7 @@ func (o *Options) ofCommand(key, value string) (err error) {
 			return errors.New("use never, once or always")
 		}
 	case "profile":
-		if o.ProfilePath = strings.TrimPrefix(value, "file://"); o.ProfilePath == "" {
-			return errors.New("give the name of a file")
-		}
+		return given(&o.ProfilePath, strings.TrimPrefix(value, "file://"), "the name of a file")
 	case "ops", "ratio":
 		o.Ops, err = shares(key + value)
 	case "clustering":
@@ -395,15 +393,10 @@ func (o *Options) ofMode(key, value string) error {
 		}
 	case "port":
 		return o.ofPort("native", value)
-	case "user", "password":
-		if value == "" {
-			return errors.New("give a value")
-		}
-		if key == "user" {
-			o.User = value
-		} else {
-			o.Password = value
-		}
+	case "user":
+		return given(&o.User, value, "a value")
+	case "password":
+		return given(&o.Password, value, "a value")
 	case "auth-provider":
 		if name := value[strings.LastIndexByte(value, '.')+1:]; name != "PlainTextAuthProvider" {
 			return errors.New("it isn't supported; PlainTextAuthProvider is, with user= and password=")
@@ -563,6 +556,15 @@ func settings(text string) (map[string]string, error) {
 	return out, nil
 }
 
+// given sets an option to a value, which may not be empty. what is what to give.
+func given(to *string, value, what string) error {
+	if value == "" {
+		return errors.New("give " + what)
+	}
+	*to = value
+	return nil
+}
+
 func (o *Options) ofLog(key, value string) error {
 	switch key {
 	case "interval":
@@ -581,15 +583,10 @@ func (o *Options) ofLog(key, value string) error {
 	case "level", "no-settings", "no-progress":
 	case "no-summary":
 		o.NoSummary = true
-	case "file", "hdrfile":
-		if value == "" {
-			return errors.New("give the name of a file")
-		}
-		if key == "file" {
-			o.LogFile = value
-		} else {
-			o.HDRFile = value
-		}
+	case "file":
+		return given(&o.LogFile, value, "the name of a file")
+	case "hdrfile":
+		return given(&o.HDRFile, value, "the name of a file")
 	default:
 		return errUnknown
 	}
@@ -599,12 +596,9 @@ func (o *Options) ofLog(key, value string) error {
 func (o *Options) ofGraph(key, value string) error {
 	switch key {
 	case "file":
-		o.GraphFile = value
-		fallthrough
+		return given(&o.GraphFile, value, "a value")
 	case "revision", "title", "op":
-		if value == "" {
-			return errors.New("give a value")
-		}
+		return given(new(string), value, "a value") // taken without effect
 	default:
 		return errUnknown
 	}

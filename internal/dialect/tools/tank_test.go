@@ -130,6 +130,20 @@ autostop: {autostop: ["http(5xx, 50%, 1s)"]}
 	}
 }
 
+// scenariosOnce is a load.yaml that plays scenarios of a file, n of them by one instance.
+func scenariosOnce(file string, n int) string {
+	return fmt.Sprintf(`
+pandora:
+  enabled: true
+  config_content:
+    pools:
+      - gun: {type: http/scenario, target: ADDRESS}
+        ammo: {type: http/scenario, file: %s}
+        rps: {type: once, times: %d}
+        startup: {type: once, times: 1}
+`, file, n)
+}
+
 func TestTankPlaysScenarios(t *testing.T) {
 	s := newTanked(t)
 	scenarios := shell.File(t, "scenarios.yaml", `
@@ -149,16 +163,7 @@ variable_sources: [{type: variables, name: v, variables: {user: me}}]
 scenarios:
   - {name: s, requests: [auth, "order(2)", check, never]}
 `)
-	o, phout := s.tank(t, `
-pandora:
-  enabled: true
-  config_content:
-    pools:
-      - gun: {type: http/scenario, target: ADDRESS}
-        ammo: {type: http/scenario, file: `+scenarios+`}
-        rps: {type: once, times: 2}
-        startup: {type: once, times: 1}
-`, "--threshold", "errors <= 100%")
+	o, phout := s.tank(t, scenariosOnce(scenarios, 2), "--threshold", "errors <= 100%")
 	if got, want := strings.Join(s.requests, ", "), "POST /auth 127.0.0.1 me, GET /order/abc/7 127.0.0.1, "+
 		"GET /order/abc/8 127.0.0.1, GET /bad 127.0.0.1, POST /auth 127.0.0.1 me, GET /order/abc/7 127.0.0.1, "+
 		"GET /order/abc/8 127.0.0.1, GET /bad 127.0.0.1"; got != want {
@@ -200,16 +205,7 @@ scenarios:
   - {name: u, requests: [one, gone, one]}
   - {name: w, requests: [one, nopath, one]}
 `)
-	_, phout := s.tank(t, `
-pandora:
-  enabled: true
-  config_content:
-    pools:
-      - gun: {type: http/scenario, target: ADDRESS}
-        ammo: {type: http/scenario, file: `+scenarios+`}
-        rps: {type: once, times: 4}
-        startup: {type: once, times: 1}
-`, "--threshold", "errors <= 100%")
+	_, phout := s.tank(t, scenariosOnce(scenarios, 4), "--threshold", "errors <= 100%")
 	const one = "POST /json?x=7 127.0.0.1 me!, "
 	if got, want := strings.Join(s.requests, ", "), one+"GET /two/7,8 127.0.0.1, "+
 		"GET /a%20b/%C3%A9?q=1|x 127.0.0.1, GET /p abs.example:99, "+one+one+"POST /eof 127.0.0.1, "+one+

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -137,14 +138,11 @@ func (c *roamer) ways(to leg) ([]*socket.Way, error) {
 		own = *c.target.Way
 	}
 	said, err := socket.ParseWay(nil, to.via, "", to.from)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case said != nil && said.Via != nil:
-		own.Via = said.Via
 	}
-	if said != nil && said.From != nil {
-		own.From = said.From
+	if said != nil {
+		own.Via, own.From = cmp.Or(said.Via, own.Via), cmp.Or(said.From, own.From)
 	}
 	if to.at == "" {
 		return []*socket.Way{&own}, nil
