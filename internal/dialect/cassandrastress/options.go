@@ -599,10 +599,8 @@ func (o *Options) ofGraph(key, value string) error {
 		return given(&o.GraphFile, value, "a value")
 	case "revision", "title", "op":
 		return given(new(string), value, "a value") // taken without effect
-	default:
-		return errUnknown
 	}
-	return nil
+	return errUnknown
 }
 
 func (o *Options) ofErrors(key, value string) error {

@@ -2,7 +2,9 @@ package tank
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -95,7 +97,11 @@ const usualTimeout = 11_000
 func Load(o *Options) (*Config, error) {
 	c := &Config{phout: "phout.log", ammo: o.Ammo, artifactsBase: "logs", reportFile: "autostop_report.txt"}
 	for _, path := range o.Configs {
-		if err := c.addFile(path); err != nil {
+		err := c.addFile(path)
+		if errors.Is(err, fs.ErrNotExist) && path == defaultConfig && o.Ammo != "" {
+			err = fmt.Errorf("%w; %s is taken for the list of requests: name a configuration with -c", err, o.Ammo)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

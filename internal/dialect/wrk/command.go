@@ -99,6 +99,9 @@ func execute(s *command.Env, program string, args []string) error {
 		out := s.Out
 		if s.PlanOnly {
 			out = s.Err // in the place of the plan, it would be taken for one
+			if err == ErrUsage && o.URL == "" {
+				return exitcode.Usage(fmt.Errorf("%s: no URL is given; add one, such as http://localhost:8080/", program))
+			}
 		}
 		usage(out, program)
 		return code(nil, replacing)
