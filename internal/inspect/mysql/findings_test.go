@@ -43,6 +43,9 @@ func (d *database) repeat(n int, text string, args ...any) func(*Inspector) {
 			}
 			rows.Close()
 		}
+		if err := d.db.Ping(); err != nil {
+			d.t.Fatal(err)
+		}
 	}
 }
 

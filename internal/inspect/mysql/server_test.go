@@ -75,9 +75,11 @@ func (d *database) sure(text string, args ...any) {
 	}
 }
 
-// run executes a statement and reads its answer.
+// run executes a statement and reads its answer. The server counts a statement after it has answered: only an answer
+// to something later on the same connection shows that it has.
 func (d *database) run(on interface {
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+	PingContext(context.Context) error
 }, text string, args ...any) error {
 	rows, err := on.QueryContext(context.Background(), text, args...)
 	if err != nil {
@@ -85,7 +87,10 @@ func (d *database) run(on interface {
 	}
 	for rows.Next() {
 	}
-	return rows.Close()
+	if err := rows.Close(); err != nil {
+		return err
+	}
+	return on.PingContext(context.Background())
 }
 
 // session returns a connection of its own.
