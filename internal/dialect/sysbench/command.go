@@ -250,6 +250,9 @@ func (x *execution) load() error {
 // beyond returns what of the command line no plan describes.
 func (x *execution) beyond() []string {
 	out := []string{"sysbench's lines and report: brunt run prints its own"}
+	if x.settings.Rate > 0 {
+		out = append(out, fmt.Sprintf("the end of the load once %d events wait", longestQueue))
+	}
 	if x.settings.Forced {
 		out = append(out, "--forced-shutdown: interrupt brunt run twice")
 	}

@@ -123,6 +123,9 @@ func execute(s *command.Env, program string, args []string) error {
 	e := &execution{o: o}
 	l := &httpload.Load{Tool: program, Plan: p, Own: own, Replacing: replacing, Hooks: e.hooks,
 		Code: func(int) int { return exitUsage }}
+	if o.Script != "" {
+		l.Beyond = []string{"done of " + o.Script + ": it isn't called, and what the script prints goes to standard error"}
+	}
 	return l.Perform(s)
 }
 
