@@ -159,7 +159,7 @@ func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, err
 	if err != nil {
 		return nil, fmt.Errorf("the test plan: %w", err)
 	}
-	if err := e.o.checkPage(own.Record.None); err != nil {
+	if err := e.o.checkPage(own.Record.None); err != nil && !s.PlanOnly {
 		return nil, err
 	}
 	dir := filepath.Dir(e.o.Plan)

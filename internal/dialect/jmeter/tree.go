@@ -215,7 +215,7 @@ func checkVersion(top *xmlNode) error {
 	format, _ := strconv.ParseFloat(top.attrs["version"], 64)
 	props, _ := strconv.ParseFloat(top.attrs["properties"], 64)
 	if n, err := strconv.Atoi(major); err == nil && n > newestMajor {
-		return &Fault{Line: top.line, Text: fmt.Sprintf("the plan was saved by JMeter %s; plans up to JMeter %d.x are read",
+		return &Fault{Line: top.line, Text: fmt.Sprintf("the plan was saved by JMeter %s; plans up to JMeter %d.x are read: save it by one",
 			top.attrs["jmeter"], newestMajor)}
 	}
 	if format > newestFormat || props > newestProps {

@@ -34,6 +34,12 @@ func (w *Workload) Scripts() script.Program {
 	return w.scripts.program
 }
 
+// Renews reports whether scripts ask for new connections.
+func (w *Workload) Renews() bool {
+	r, ok := w.Scripts().(script.Renewing)
+	return ok && r.Renews()
+}
+
 // ScriptRequests returns the indexes of those of Program.Requests that scripts may send.
 func (w *Workload) ScriptRequests() map[int]bool {
 	all := map[int]bool{}
