@@ -252,7 +252,8 @@ func (c *conversion) compareBeyond(t *testing.T, plan string) {
 
 // What a plan doesn't have is listed.
 func TestConvertedPlansSayWhatTheyLack(t *testing.T) {
-	script := shell.File(t, "script.lua", "") // as wrk without a script
+	script := shell.File(t, "script.lua", "function done() io.write('over') end\n")
+	empty := shell.File(t, "empty.lua", "")
 	tank := shell.File(t, "load.yaml", "phantom:\n  enabled: true\n  address: 127.0.0.1:1\n  uris: [/]\n  instances: 1\n"+
 		"  load_profile: {load_type: rps, schedule: 'const(1, 1s)'}\n")
 	jmx := shell.File(t, "plan.jmx", fmt.Sprintf(randomJMX, 1))
@@ -280,6 +281,7 @@ func TestConvertedPlansSayWhatTheyLack(t *testing.T) {
 		{[]string{"ab", "-g", "times.tsv", "-e", "times.csv", url}, "-e: the times in times.csv|-g: the times in times.tsv"},
 		{[]string{"hey", "-o", "csv", url}, "while its service is down|-o: what it prints"},
 		{[]string{"wrk", "-s", script, url}, "done of " + script},
+		{[]string{"wrk", "-s", empty, url}, "wrk's report"}, // as wrk without a script
 		{[]string{"vegeta", "attack", "-targets", targets, "-prometheus-addr", ":1"}, "--metrics-addr=:1" + run},
 		{[]string{"tank", "-c", tank, "--manual-start", "--scheduled-start", "x"},
 			"--manual-start: |--scheduled-start isn't followed"},
@@ -372,8 +374,8 @@ core: {artifacts_base_dir: `+t.TempDir()+`}
 		of("hey", startDown+"hey's report", "hey", "-n", "60", "-c", "1", "-m", "POST", "-d", "x", "--no-record", url+"a"),
 		of("ab", "ab's report", "ab", "-n", "60", "-c", "1", "--no-record", url+"a"),
 		of("http", "", "http", "-n", "60", "-c", "1", "--quiet", url+"a", url+"b"),
-		timed(of("wrk", "wrk's report|done of "+lua, "wrk", "-c", "1", "-t", "1", "-d", "1s", "-s", lua, "--no-record", url)),
-		timed(of("wrk2", "wrk2's report|done of "+lua, "wrk2", "-c", "1", "-t", "1", "-d", "1s", "-R", "200", "-s", lua, "--no-record",
+		timed(of("wrk", "wrk's report", "wrk", "-c", "1", "-t", "1", "-d", "1s", "-s", lua, "--no-record", url)),
+		timed(of("wrk2", "wrk2's report", "wrk2", "-c", "1", "-t", "1", "-d", "1s", "-R", "200", "-s", lua, "--no-record",
 			url)),
 		of("vegeta attack", startDown+"a result for each request", "vegeta", "attack", "-targets", list, "-rate", "60", "-duration",
 			"1s", "-connections", "1", "-workers", "1", "-max-workers", "1", "-output", "answers"),
