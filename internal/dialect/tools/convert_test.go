@@ -273,7 +273,7 @@ func TestConvertedPlansSayWhatTheyLack(t *testing.T) {
 		{append([]string{"ab", "-c", "2", "-n", "2", "--workers", "2", "--hlog", "h", url}, ofTool...), "--hlog=h" + run + "|--workers=2" + run + "|" +
 			listed},
 		{append([]string{"pgbench", "-n", "-S", "--exit-on-abort", "--ui", ":1", "bench"}, ofTool...),
-			listed + "|--ui=:1" + run + "|--exit-on-abort: "},
+			listed + "|--ui=:1" + run + "|--exit-on-abort: |# Times of a day and more stand for no limit.\nconfig_name: pgbench\n"},
 		{append([]string{"sysbench", "oltp_insert", "--wait", "3s", "run"}, ofTool...), listed + "|--wait=3s" + run},
 		{append([]string{"jmeter", "-n", "-t", jmx}, ofTool...), listed},
 		{append([]string{"cook", "-quiet", url}, ofTool...), listed},

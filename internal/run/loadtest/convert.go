@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"brunt/internal/base/secret"
+	"brunt/internal/plan"
 	"brunt/internal/plan/planfile"
 	"brunt/internal/record"
 	"brunt/internal/render/units"
@@ -33,9 +35,19 @@ func (l *Test) writePlan(w io.Writer) error {
 		}
 		fmt.Fprintf(&out, "# - %s\n", secret.Text(oneLine(b)))
 	}
+	if l.unlimited() {
+		out.WriteString("# Times of a day and more stand for no limit.\n")
+	}
 	out.Write(text)
 	_, err = w.Write(out.Bytes())
 	return err
+}
+
+// unlimited reports whether the plan has times that a tool doesn't limit.
+func (l *Test) unlimited() bool {
+	const day = 24 * time.Hour
+	endless := func(ph plan.Phase) bool { return ph.Duration >= 365*day }
+	return l.Plan.Settings.OperationTimeout >= day || slices.ContainsFunc(l.Plan.Load, endless)
 }
 
 // outside returns what the command asks for that concerns a run and not its load, and that Process.Beyond doesn't have.
