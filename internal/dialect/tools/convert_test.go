@@ -270,10 +270,11 @@ func TestConvertedPlansSayWhatTheyLack(t *testing.T) {
 		line []string
 		want string
 	}{
-		{append([]string{"ab", "-c", "2", "-n", "2", "--workers", "2", "--hlog", "h", url}, ofTool...), "--hlog=h" + run + "|--workers=2" + run + "|" +
-			listed},
+		{append([]string{"ab", "-c", "2", "-n", "2", "--workers", "2", "--hlog", "h", url}, ofTool...),
+			"--hlog=h" + run + "|--workers=2" + run + "|" + listed},
 		{append([]string{"pgbench", "-n", "-S", "--exit-on-abort", "--ui", ":1", "bench"}, ofTool...),
-			listed + "|--ui=:1" + run + "|--exit-on-abort: |# Times of a day and more stand for no limit.\nconfig_name: pgbench\n"},
+			listed + "|--ui=:1" + run + "|--exit-on-abort: |" +
+				"\n# Times of a day and more stand for no limit.\nconfig_name: "},
 		{append([]string{"sysbench", "oltp_insert", "--wait", "3s", "run"}, ofTool...), listed + "|--wait=3s" + run},
 		{append([]string{"jmeter", "-n", "-t", jmx}, ofTool...), listed},
 		{append([]string{"cook", "-quiet", url}, ofTool...), listed},
@@ -356,8 +357,8 @@ scenarios: [{name: s, requests: [one, "two(2)"]}]
         startup: {type: once, times: 1}
 core: {artifacts_base_dir: `+t.TempDir()+`}
 `)
-	instances := file("instances.yaml", "phantom:\n  enabled: true\n  address: "+host+"\n  uris: [/a, /b, /d]\n"+
-		"  ammo_limit: 70\n  load_profile: {load_type: instances, schedule: 'const(1, 1m)'}\n"+
+	instances := file("instances.yaml", "phantom:\n  enabled: true\n  address: "+host+"\n"+
+		"  uris: [/a, /b, /d]\n  ammo_limit: 70\n  load_profile: {load_type: instances, schedule: 'const(1, 1m)'}\n"+
 		"core: {artifacts_base_dir: "+t.TempDir()+"}\n")
 	jmx := file("plan.jmx", fmt.Sprintf(randomJMX, web.Addr().(*net.TCPAddr).Port))
 	of := func(name, beyond string, line ...string) conversion {
@@ -377,8 +378,8 @@ core: {artifacts_base_dir: `+t.TempDir()+`}
 		timed(of("wrk", "wrk's report", "wrk", "-c", "1", "-t", "1", "-d", "1s", "-s", lua, "--no-record", url)),
 		timed(of("wrk2", "wrk2's report", "wrk2", "-c", "1", "-t", "1", "-d", "1s", "-R", "200", "-s", lua, "--no-record",
 			url)),
-		of("vegeta attack", startDown+"a result for each request", "vegeta", "attack", "-targets", list, "-rate", "60", "-duration",
-			"1s", "-connections", "1", "-workers", "1", "-max-workers", "1", "-output", "answers"),
+		of("vegeta attack", startDown+"a result for each request", "vegeta", "attack", "-targets", list, "-rate", "60",
+			"-duration", "1s", "-connections", "1", "-workers", "1", "-max-workers", "1", "-output", "answers"),
 		timed(of("tank", startDown+"Tank's", "tank", "-c", phantom, "--no-record")),
 		of("tank instances", startDown+"Tank's", "tank", "-c", instances, "--no-record"),
 		of("tank pandora", startDown+"Tank's", "tank", "-c", pandora, "--no-record"),

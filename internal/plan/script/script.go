@@ -98,8 +98,8 @@ type Session interface {
 	Resume() Step
 }
 
-// Renewing is implemented by programs whose steps may have Renew, which leaves sessions without a connection for as long
-// as connecting takes.
+// Renewing is implemented by programs whose steps may have Renew, which leaves sessions without a connection while they
+// connect.
 type Renewing interface {
 	Renews() bool
 }
