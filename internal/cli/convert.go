@@ -61,7 +61,7 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 		}
 	}
 	// A file may have a program's name with an ending, such as pgbench.yml.
-	if tool, program := linked.Called(name); program != "" && (err != nil || executable(name)) {
+	if tool, program := linked.Called(name); program != "" && (executable(name) || err != nil && !typed(name)) {
 		return tool.Brunt(s, args[1:]), nil
 	}
 	if ext := filepath.Ext(name); ext == ".js" || ext == ".ts" {
@@ -81,6 +81,12 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 	}
 	return append([]string{httpCommand}, args...), nil
 }
+
+// typed reports whether a name ends like that of a file, as in pgbench.sql, and not like that of a program.
+func typed(name string) bool { return typedName().MatchString(filepath.Base(name)) }
+
+// typedName matches an ending that is no version.
+var typedName = lazyregexp.New(`\.[a-z][a-z0-9]*$`)
 
 // executable reports whether a file is a program.
 func executable(name string) bool {

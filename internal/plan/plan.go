@@ -231,6 +231,10 @@ type Operation struct {
 	Where   Places // positions of its keys
 }
 
+// SetCount makes an operation one of a queue that contains it n times. In plan files, an operation with a count has no
+// weight besides.
+func (op *Operation) SetCount(n uint64) { op.Count, op.Weight = n, float64(n) }
+
 // Step is one request of an operation.
 type Step struct {
 	Request protocol.Request // ID is set when the plan is compiled

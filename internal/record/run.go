@@ -35,7 +35,8 @@ type Run struct {
 	// FilesLimit is how many files the process could have open, if this limited the sessions that could connect as the
 	// load needed them; 0 if it didn't.
 	FilesLimit int `json:"files_limit,omitempty" merge:"most"`
-	// Reconnect says that each operation had a connection of its own. Sessions were unconnected in between.
+	// Reconnect says that operations had connections of their own: each one, or as many together as a script says.
+	// Sessions were unconnected in between.
 	Reconnect bool `json:"reconnect,omitempty" merge:"any"`
 	Pipeline  int  `json:"pipeline,omitempty" merge:"most"` // most requests in flight per session; 1 if absent
 	// ToleranceNs is how late a request may be sent in order to be sent together with others.

@@ -13,6 +13,7 @@ type Flags struct {
 	Credentials string // the letters of those that take user:password or a cookie, where what follows is secret
 	Whole       string // the letters of those whose value is secret
 	Plain       string // the letters of those that never take a secret, whatever they are to other tools
+	Words       bool   // flags with one dash are words, as in Go's package flag: no value follows a letter directly
 }
 
 // Args returns a command line in a form that may be shown and stored.
@@ -47,7 +48,7 @@ func splitFlag(arg string, tool Flags) (flag, value string, joined bool) {
 		return "", "", false
 	}
 	flag, value, joined = strings.Cut(bare, "=")
-	if len(flag) > 1 && len(arg)-len(bare) == 1 && strings.Contains("pHoaue"+tool.Credentials, flag[:1]) {
+	if !tool.Words && len(flag) > 1 && len(arg)-len(bare) == 1 && strings.Contains("pHoaue"+tool.Credentials, flag[:1]) {
 		return flag[:1], bare[1:], true
 	}
 	return flag, value, joined
@@ -107,7 +108,7 @@ func flagValue(tool Flags, flag, value string) string {
 		if kind, v, ok := strings.Cut(value, "="); ok && v != "" {
 			return kind + "=" + Hidden
 		}
-	case "H", "header":
+	case "H", "header", "proxy-header":
 		name, v, ok := strings.Cut(value, ":")
 		if ok && Name(name) && strings.TrimSpace(v) != "" {
 			return name + ": " + Hidden

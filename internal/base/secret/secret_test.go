@@ -153,6 +153,8 @@ func TestArgs(t *testing.T) {
 		{false, "brunt jmeter -n -t x.jmx -as3cret --password s3cret", "brunt jmeter -n -t x.jmx -a*** --password ***"},
 		{false, "brunt cassandra-stress write -mode user=u password=s3cret", "brunt cassandra-stress write -mode user=u password=***"},
 		{false, "brunt tank -o phantom.headers=[X-Token:s3cret]", "brunt tank -o phantom.headers=[X-Token:***]"},
+		{false, "vegeta attack -prometheus-addr h:1 -proxy-header X-Token:s3cret",
+			"vegeta attack -prometheus-addr h:1 -proxy-header X-Token: ***"},
 		{true, "go-ycsb run pg -p pg.password=s3cret", "go-ycsb run pg -p pg.password=***"},
 		{true, "go-ycsb run pg -ppg.password=s3cret", "go-ycsb run pg -ppg.password=***"},
 		{true, "go-ycsb run pg --prop=pg.password=s3cret", "go-ycsb run pg --prop=pg.password=***"},
@@ -171,6 +173,7 @@ func TestArgs(t *testing.T) {
 		if slices.Contains(strings.Fields(c.in), "pgbench") {
 			tool.Plain = "p"
 		}
+		tool.Words = strings.HasPrefix(c.in, "vegeta ")
 		got := strings.Join(Args(strings.Fields(c.in), tool), " ")
 		if got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.in, got, c.want)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -124,6 +125,12 @@ func execute(s *command.Env, args []string) error {
 	s.Flags = map[string]string{"sessions": "-c", "threshold": "--threshold"}
 	e := &execution{o: o, version: s.Version}
 	l := &httpload.Load{Tool: "ab", Plan: p, Own: own, Replacing: replacing, Hooks: e.hooks, Singles: o.singles()}
+	for option, file := range map[string]string{"-e": o.CSV, "-g": o.Gnuplot} {
+		if file != "" {
+			l.Beyond = append(l.Beyond, option+": the times in "+file+"; see brunt export")
+		}
+	}
+	slices.Sort(l.Beyond)
 	l.Code = func(ours int) int {
 		if ours == exitcode.Unreachable {
 			return exitRefused

@@ -247,8 +247,8 @@ func (e *execution) beyond() []string {
 	if e.o.Truncate != "never" {
 		out = append(out, "truncate=: the table is emptied before the load")
 	}
-	if e.o.LogFile != "" || e.o.HDRFile != "" {
-		out = append(out, "-log file= and hdrfile=: redirect the output, and give --hlog")
+	if e.o.LogFile != "" {
+		out = append(out, "-log file=: redirect the output")
 	}
 	if e.o.GraphFile != "" {
 		out = append(out, "-graph file=: brunt report --html makes the page")

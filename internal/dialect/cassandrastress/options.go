@@ -632,8 +632,11 @@ func (o *Options) complete() error {
 		o.Count = 1 // for the plan, which is not sent
 	}
 	switch {
-	case o.Command == "user" && (o.ProfilePath == "" || len(o.Ops) == 0):
+	case o.Command == "user" && o.ProfilePath == "":
 		return errors.New("user needs profile=FILE and ops(NAME=SHARE,…)")
+	case o.Command == "user" && len(o.Ops) == 0:
+		return errors.New("user needs ops(NAME=SHARE,…), such as 'ops(insert=1)' or, with queries of the profile, " +
+			"'ops(insert=1,QUERY=3)'")
 	case o.Command != "user" && o.ProfilePath != "":
 		return errors.New("profile= is for the command user")
 	case o.Threads > 0 && (o.MinThread > 0 || o.MaxThread > 0 || o.Auto):

@@ -289,6 +289,12 @@ func usageError(s *command.Env, err error) error {
 // beyond returns what of the command no plan describes.
 func (o *Options) beyond() []string {
 	out := []string{"benchmark's report: brunt run prints its own"}
+	if o.Service {
+		out = append(out, "--latency=service: brunt run reports response and service times")
+	}
+	if o.PerfDash {
+		out = append(out, "--report-perfdash: the file of quantiles")
+	}
 	if o.Compact > 0 {
 		out = append(out, "--compact-interval: compactions during the load")
 	}

@@ -295,7 +295,8 @@ func (o *Options) load(p *plan.Plan, scripted bool) error {
 	case o.CSchedule != "const":
 		p.Load, inFlight = o.crowds()
 		if o.Duration == 0 || o.MaxDuration > 0 {
-			p.Mix, p.Operations[0].Count = plan.ByCount, uint64(o.Total)
+			p.Mix = plan.ByCount
+			p.Operations[0].SetCount(uint64(o.Total))
 		}
 	default:
 		p.Load = []plan.Phase{{Name: "ghz", Kind: plan.Closed, Operations: uint64(o.Total),

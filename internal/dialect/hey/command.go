@@ -115,6 +115,7 @@ func execute(s *command.Env, args []string) error {
 		Hooks: e.hooks, Code: func(int) int { return exitFailed }}
 	if o.Output != "" {
 		l.Singles = "-o"
+		l.Beyond = []string{"-o: what it prints of each request; see brunt export"}
 	}
 	return l.Perform(s)
 }

@@ -31,6 +31,7 @@ type Load struct {
 	Options   runner.Options // beyond those that all these loads have
 	// Singles is an option that was given and needs the results of single requests; "" if there is none.
 	Singles string
+	Beyond  []string // what no plan describes besides the report
 	// Hooks returns the hooks that print as the tool does, if this process sends the load.
 	Hooks func(*loadtest.Outputs) runner.Hooks
 	// Code returns the tool's exit code for a load that couldn't be sent, for which brunt has the code ours.
@@ -47,7 +48,7 @@ func (l *Load) Perform(s *command.Env) error {
 	t := &loadtest.Test{
 		Plan: l.Plan, Process: s.Process(), Workers: l.Own.Workers.Workers, Options: o, Record: l.Own.Record,
 		Live: l.Own.Live, Quiet: l.quiet(), Hooks: l.hooks,
-		Beyond: []string{l.Tool + "'s report: brunt run prints its own"},
+		Beyond: append([]string{l.Tool + "'s report: brunt run prints its own"}, l.Beyond...),
 	}
 	err := t.Perform(s.Out, s.Err)
 	if c, ok := errors.AsType[*exitcode.Error](err); ok && l.Replacing && c.Err != nil {

@@ -122,7 +122,7 @@ func (c *compiler) classify(e *Element) class {
 	if why := reasons[e.Class]; why != "" {
 		c.fault(e, "%s", why)
 	} else if strings.Contains(e.Class, ".") {
-		c.fault(e, "it is of a plugin, which isn't known")
+		c.fault(e, "it is of a plugin, which isn't known: disable it, or replace it by an element of JMeter's own")
 	} else {
 		c.fault(e, "this kind of element isn't known")
 	}

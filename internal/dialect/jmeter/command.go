@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -158,7 +159,7 @@ func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, err
 	if err != nil {
 		return nil, fmt.Errorf("the test plan: %w", err)
 	}
-	if err := e.o.checkPage(own.Record.None); err != nil {
+	if err := e.o.checkPage(own.Record.None); err != nil && !s.PlanOnly {
 		return nil, err
 	}
 	dir := filepath.Dir(e.o.Plan)
@@ -204,7 +205,14 @@ func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, err
 		e.header(s)
 	}
 	s.Flags = map[string]string{"threshold": "--threshold"}
-	beyond := []string{"JMeter's lines and results (JTL): brunt run prints its own"}
+	beyond := []string{"JMeter's lines and results (JTL), those of listeners with a file, and what scripts log: brunt run " +
+		"prints its own report"}
+	if e.o.Page {
+		beyond = append(beyond, "-e -o: the page about the record; see brunt report --html")
+	}
+	if p.tearsDown && slices.ContainsFunc(p.groups, func(g *group) bool { return g.kind == tearDown }) {
+		beyond = append(beyond, "tearDown groups after an interrupt: brunt run ends without them")
+	}
 	for _, n := range notes {
 		beyond = append(beyond, "not carried over: "+n)
 	}

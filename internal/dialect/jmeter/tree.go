@@ -215,8 +215,8 @@ func checkVersion(top *xmlNode) error {
 	format, _ := strconv.ParseFloat(top.attrs["version"], 64)
 	props, _ := strconv.ParseFloat(top.attrs["properties"], 64)
 	if n, err := strconv.Atoi(major); err == nil && n > newestMajor {
-		return &Fault{Line: top.line, Text: fmt.Sprintf("the plan was saved by JMeter %s; plans up to JMeter %d.x are read",
-			top.attrs["jmeter"], newestMajor)}
+		return &Fault{Line: top.line, Text: fmt.Sprintf("the plan was saved by JMeter %s; plans up to JMeter %d.x are read: "+
+			"save it by one", top.attrs["jmeter"], newestMajor)}
 	}
 	if format > newestFormat || props > newestProps {
 		return &Fault{Line: top.line, Text: fmt.Sprintf("the plan has format %s with properties %s, which is newer than "+

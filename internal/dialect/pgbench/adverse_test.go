@@ -19,6 +19,7 @@ import (
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/judge/exitcode"
+	"brunt/internal/plan"
 	"brunt/internal/plan/planfile"
 	"brunt/internal/record"
 	"brunt/internal/report"
@@ -245,6 +246,27 @@ func TestServersAndPasswords(t *testing.T) {
 				t.Errorf("%v %q:\n got %+v\nwant %+v", c.environment, c.args, got, want)
 			}
 		})
+	}
+}
+
+// What a connection string says of TLS and of the time for connecting is in the plan, also if the environment says the
+// rest.
+func TestConnectionStringsAreKept(t *testing.T) {
+	o, err := Parse(&Input{Args: []string{"-S", "host=h connect_timeout=7 sslrootcert=ca.pem"}, Now: time.Now,
+		Getenv: func(string) string { return "" }, User: func() string { return "me" }, Info: func(string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := o.Plan(func(name string) string { return map[string]string{"PGSSLMODE": "require"}[name] },
+		func() string { return "me" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := p.Settings.ConnectTimeout, 7*time.Second; got != want {
+		t.Errorf("connecting may take %s, want %s", got, want)
+	}
+	if got, want := p.Target.TLS, (plan.TLS{Enabled: true, CAFile: "ca.pem"}); got != want {
+		t.Errorf("TLS is %+v, want %+v", got, want)
 	}
 }
 

@@ -313,6 +313,9 @@ func (o *Options) beyond() (out []string) {
 	if o.Log {
 		out = append(out, "the log of transactions: see brunt export")
 	}
+	if o.ExitOnAbort {
+		out = append(out, "--exit-on-abort: the other clients go on when one is aborted")
+	}
 	if o.ProgressS > 0 {
 		out = append(out, "the lines of --progress")
 	}

@@ -43,10 +43,9 @@ func (o *Options) Plan(getenv func(string) string, user func() string) (*plan.Pl
 		name = plan.Unused(cmp.Or(strings.TrimSpace(name), "script"), taken)
 		p.Operations = append(p.Operations, plan.Operation{Name: name, Script: s.Text, Weight: float64(s.Weight)})
 	}
+	connect := cmp.Or(p.Settings.ConnectTimeout, connectWithin) // the connection string's, or the usual one
 	p.Settings = o.settings()
-	if p.Settings.ConnectTimeout == 0 {
-		p.Settings.ConnectTimeout = connectWithin
-	}
+	p.Settings.ConnectTimeout = connect
 	p.Load = []plan.Phase{o.phase()}
 	if err := p.Require(o.Ours.Thresholds); err != nil {
 		return nil, fault("%s", err)
@@ -133,7 +132,8 @@ func (o *Options) target(p *plan.Plan, getenv func(string) string, user func() s
 		delete(s, "service")
 	}
 	s.Default(connection.Settings{"host": getenv("PGHOST"), "hostaddr": getenv("PGHOSTADDR"), "port": getenv("PGPORT"),
-		"user": getenv("PGUSER"), "dbname": getenv("PGDATABASE")})
+		"user": getenv("PGUSER"), "dbname": getenv("PGDATABASE"), "sslmode": getenv("PGSSLMODE"),
+		"sslrootcert": getenv("PGSSLROOTCERT"), "sslcert": getenv("PGSSLCERT"), "sslkey": getenv("PGSSLKEY")})
 	s["port"] = cmp.Or(s["port"], "5432")
 	if strings.Trim(s["host"], ",") == "" && s["hostaddr"] == "" {
 		s["host"] = defaultHost(s["port"])

@@ -59,14 +59,17 @@ func newCommand(s *command.Env) *cobra.Command {
 	})
 	cmd.DisableFlagParsing = true
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		w := cmd.OutOrStdout()
-		fmt.Fprintln(w, cmd.Long)
-		fmt.Fprintln(w)
-		io.WriteString(w, usage(Version10))
-		var x execution
-		fmt.Fprintf(w, "Options of brunt:\n%s%s", x.flags().FlagUsages(), command.AboutWorkers)
+		fmt.Fprintln(cmd.OutOrStdout(), cmd.Long)
+		fmt.Fprintln(cmd.OutOrStdout())
+		help(cmd.OutOrStdout())
 	})
 	return command.HasPlan(cmd)
+}
+
+// help writes the options of sysbench and of brunt.
+func help(w io.Writer) {
+	var x execution
+	fmt.Fprintf(w, "%sOptions of brunt:\n%s%s", usage(Version10), x.flags().FlagUsages(), command.AboutWorkers)
 }
 
 // execution is a call of sysbench.
@@ -112,7 +115,11 @@ func (x *execution) run(args []string) error {
 	if err != nil {
 		return x.fault(err)
 	}
-	if len(args) == 1 && args[0] == "-h" {
+	if len(args) == 1 && (args[0] == "-h" || args[0] == "--help") {
+		if !x.replacing {
+			help(s.Out)
+			return nil
+		}
 		args = []string{"--help"}
 	}
 	x.settings, err = Parse(args, x.version, greeting(x.version, s.Version), s.Err)
@@ -250,6 +257,9 @@ func (x *execution) load() error {
 // beyond returns what of the command line no plan describes.
 func (x *execution) beyond() []string {
 	out := []string{"sysbench's lines and report: brunt run prints its own"}
+	if x.settings.Rate > 0 {
+		out = append(out, fmt.Sprintf("the end of the load once %d events wait", longestQueue))
+	}
 	if x.settings.Forced {
 		out = append(out, "--forced-shutdown: interrupt brunt run twice")
 	}

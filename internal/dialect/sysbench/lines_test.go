@@ -232,7 +232,7 @@ func TestRefusals(t *testing.T) {
 	for line, want := range map[string]string{
 		"cpu run":                              "the test cpu isn't run: it isn't a load on a server; brunt runs oltp_read_write, ",
 		"fileio run":                           "the test fileio isn't run: fio does; ",
-		"./my.lua run":                         "the script ./my.lua isn't run: brunt has no Lua",
+		"./my.lua run":                         "the script ./my.lua isn't run: brunt runs sysbench's own tests",
 		"/srv/my/oltp_insert.lua run":          "the script /srv/my/oltp_insert.lua isn't run",
 		"nosuch run":                           "FATAL: Cannot find benchmark 'nosuch'",
 		"run":                                  "FATAL: Cannot find benchmark 'run'",

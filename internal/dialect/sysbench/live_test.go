@@ -221,6 +221,11 @@ func TestReconnect(t *testing.T) {
 			if more := with - without; more < 18 || more > 20 {
 				t.Errorf("%d connections more by --reconnect=10 than the %d without it", more, without)
 			}
+			// Sessions that connect again and again as asked aren't missing.
+			p := called(t, "", append(args, "--reconnect=1", "--threads=2", "--events=100", "--time=0", "run")...)
+			if strings.Contains(p.err, "were connected on average") {
+				t.Errorf("%+v", p)
+			}
 		})
 	}
 }

@@ -393,6 +393,9 @@ func (p *program) repeats(f *protocol.Failure) bool {
 // lostConnections are the numbers of the client library's errors that say that the connection is lost.
 var lostConnections = []string{"2013", "2055", "2006", "2011"}
 
+// Renews implements script.Renewing.
+func (p *program) Renews() bool { return p.events.reconnect > 0 }
+
 // reconnects reports whether the load goes on after a connection was lost.
 func (p *program) reconnects() bool {
 	return p.mysql && slices.ContainsFunc(p.ignored, func(number string) bool {

@@ -350,7 +350,7 @@ func refusal(name string) string {
 		return fmt.Sprintf("the test %s isn't run: %s; brunt runs %s\n", name, why, strings.Join(names(), ", "))
 	}
 	if strings.HasSuffix(name, ".lua") || strings.Contains(name, "/") {
-		return fmt.Sprintf("the script %s isn't run: brunt has no Lua, and runs sysbench's own tests (%s); "+
+		return fmt.Sprintf("the script %s isn't run: brunt runs sysbench's own tests (%s) and no scripts; "+
 			"write the script's statements into a plan instead (see docs/plan.md)\n", name, strings.Join(names(), ", "))
 	}
 	return fmt.Sprintf("FATAL: Cannot find benchmark '%s': no such built-in test, file or module; there are %s\n", name,

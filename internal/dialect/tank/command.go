@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -128,7 +129,7 @@ func execute(s *command.Env, args []string) error {
 		Options: runner.Options{NoSetup: true, StartDown: true,
 			Recording: runner.Recording{Extra: map[string]string{"dialect": "yandex-tank"}}},
 		Record: own.Record, Live: own.Live, Quiet: e.quiet || replacing, Hooks: e.hooks,
-		Beyond: c.beyond(),
+		Beyond: c.beyond(o),
 	}
 	err = l.Perform(s.Out, s.Err)
 	if code, ok := errors.AsType[*exitcode.Error](err); ok && replacing && code.Err != nil {
@@ -138,10 +139,13 @@ func execute(s *command.Env, args []string) error {
 }
 
 // beyond says what no plan describes.
-func (c *Config) beyond() []string {
+func (c *Config) beyond(o *Options) []string {
 	all := []string{"the folder of artifacts with " + c.phout + ", and Tank's report: brunt run prints its own"}
 	for _, rule := range c.autostop {
 		all = append(all, "autostop "+rule.kind()+": thresholds of plans are other rules")
 	}
-	return append(all, c.notes...)
+	if o.Manual {
+		all = append(all, "--manual-start: brunt run begins at once")
+	}
+	return slices.Concat(all, o.Notes, c.notes)
 }

@@ -87,7 +87,7 @@ func count(p *plan.Plan, limit uint64) error {
 		}
 	}
 	for i := range p.Operations {
-		p.Operations[i].Count = counts[i]
+		p.Operations[i].SetCount(counts[i])
 	}
 	p.Mix = plan.ByCount
 	return nil

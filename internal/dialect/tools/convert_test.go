@@ -250,6 +250,61 @@ func (c *conversion) compareBeyond(t *testing.T, plan string) {
 	}
 }
 
+// What a plan doesn't have is listed.
+func TestConvertedPlansSayWhatTheyLack(t *testing.T) {
+	script := shell.File(t, "script.lua", "function done() io.write('over') end\n")
+	empty := shell.File(t, "empty.lua", "")
+	tank := shell.File(t, "load.yaml", "phantom:\n  enabled: true\n  address: 127.0.0.1:1\n  uris: [/]\n  instances: 1\n"+
+		"  load_profile: {load_type: rps, schedule: 'const(1, 1s)'}\n")
+	jmx := shell.File(t, "plan.jmx", fmt.Sprintf(randomJMX, 1))
+	tearDown := shell.File(t, "teardown.jmx", strings.NewReplacer(`<TestPlan testname="t"/>`,
+		`<TestPlan testname="t"><boolProp name="TestPlan.tearDown_on_shutdown">true</boolProp></TestPlan>`,
+		"<ThreadGroup ", "<PostThreadGroup ", "</ThreadGroup>", "</PostThreadGroup>").Replace(fmt.Sprintf(randomJMX, 1)))
+	targets := shell.File(t, "targets", "GET http://127.0.0.1:1/\n")
+	const url, run = "http://127.0.0.1:1/", ": a flag of the run, not of the load"
+	ofTool := []string{"--bundle", "b", "--export", "influx=http://me:s3cret@127.0.0.1/x", "--watch", "pid:1", "--inspect",
+		"auto", "--metrics-addr", "127.0.0.1:1"}
+	const listed = "--bundle=b" + run + "|--metrics-addr=127.0.0.1:1" + run + "|--export=influx=http://***@127.0.0.1/x" + run +
+		"|--watch=pid:1" + run + "|--inspect=auto" + run
+	for _, c := range []struct {
+		line []string
+		want string
+	}{
+		{append([]string{"ab", "-c", "2", "-n", "2", "--workers", "2", "--hlog", "h", url}, ofTool...),
+			"--hlog=h" + run + "|--workers=2" + run + "|" + listed},
+		{append([]string{"pgbench", "-n", "-S", "--exit-on-abort", "--ui", ":1", "bench"}, ofTool...),
+			listed + "|--ui=:1" + run + "|--exit-on-abort: |" +
+				"\n# Times of a day and more stand for no limit.\nconfig_name: "},
+		{append([]string{"sysbench", "oltp_insert", "--wait", "3s", "run"}, ofTool...), listed + "|--wait=3s" + run},
+		{append([]string{"jmeter", "-n", "-t", jmx}, ofTool...), listed},
+		{append([]string{"cook", "-quiet", url}, ofTool...), listed},
+		{append([]string{"cassandra-stress", "write", "n=1", "no-warmup", "-rate", "threads=1"}, ofTool...), listed},
+		{[]string{"ab", "-g", "times.tsv", "-e", "times.csv", url}, "-e: the times in times.csv|-g: the times in times.tsv"},
+		{[]string{"hey", "-o", "csv", url}, "while its service is down|-o: what it prints"},
+		{[]string{"wrk", "-s", script, url}, "done of " + script},
+		{[]string{"wrk", "-s", empty, url}, "wrk's report"}, // as wrk without a script
+		{[]string{"vegeta", "attack", "-targets", targets, "-prometheus-addr", ":1"}, "--metrics-addr=:1" + run},
+		{[]string{"tank", "-c", tank, "--manual-start", "--scheduled-start", "x"},
+			"--manual-start: |--scheduled-start isn't followed"},
+		{[]string{"jmeter", "-n", "-t", tearDown, "-e", "-o", "."}, "-e -o: the page|tearDown groups after an interrupt"},
+		{[]string{"etcd-benchmark", "put", "--rate", "9", "--latency", "service", "--report-perfdash"},
+			"--latency=service: |--report-perfdash: "},
+		{[]string{"tpcb", "run", "--no-check", "--proto", "sqlite", "-a", "none.db"}, "the report in TPC-B's terms"},
+	} {
+		t.Run(strings.Join(c.line[:2], " "), func(t *testing.T) {
+			o := shell.Run(t, "brunt", append([]string{"convert"}, c.line...)...)
+			for part := range strings.SplitSeq(c.want, "|") {
+				if !strings.Contains(o.Out, "\n# - ") || !strings.Contains(o.Out, part) {
+					t.Errorf("%q isn't listed for %q: %d\n%.1500s%s", part, c.line, o.Code, o.Out, o.Err)
+				}
+			}
+			if strings.Contains(o.Out, "the conditions of consistency") {
+				t.Errorf("conditions that the command doesn't check are listed: %s", o.Out)
+			}
+		})
+	}
+}
+
 func redisConversions(t *testing.T, redis *recordingServer) []conversion {
 	host, port, _ := net.SplitHostPort(redis.Addr().String())
 	ycsb := func(command string, more ...string) []string {
@@ -302,6 +357,9 @@ scenarios: [{name: s, requests: [one, "two(2)"]}]
         startup: {type: once, times: 1}
 core: {artifacts_base_dir: `+t.TempDir()+`}
 `)
+	instances := file("instances.yaml", "phantom:\n  enabled: true\n  address: "+host+"\n"+
+		"  uris: [/a, /b, /d]\n  ammo_limit: 70\n  load_profile: {load_type: instances, schedule: 'const(1, 1m)'}\n"+
+		"core: {artifacts_base_dir: "+t.TempDir()+"}\n")
 	jmx := file("plan.jmx", fmt.Sprintf(randomJMX, web.Addr().(*net.TCPAddr).Port))
 	of := func(name, beyond string, line ...string) conversion {
 		return conversion{name: name, line: line, take: web.take, counted: "", least: 60, beyond: beyond}
@@ -310,19 +368,21 @@ core: {artifacts_base_dir: `+t.TempDir()+`}
 		c.timed, c.least = true, 5
 		return c
 	}
+	const startDown = "the start of a load while its service is down|"
 	return []conversion{
 		of("cook", "slow_cooker's lines", "cook", "-qps", "200", "-concurrency", "1", "-totalRequests", "60", "-data", "x",
 			"-method", "POST", "-quiet", url+"a"),
-		of("hey", "hey's report", "hey", "-n", "60", "-c", "1", "-m", "POST", "-d", "x", "--no-record", url+"a"),
+		of("hey", startDown+"hey's report", "hey", "-n", "60", "-c", "1", "-m", "POST", "-d", "x", "--no-record", url+"a"),
 		of("ab", "ab's report", "ab", "-n", "60", "-c", "1", "--no-record", url+"a"),
 		of("http", "", "http", "-n", "60", "-c", "1", "--quiet", url+"a", url+"b"),
 		timed(of("wrk", "wrk's report", "wrk", "-c", "1", "-t", "1", "-d", "1s", "-s", lua, "--no-record", url)),
 		timed(of("wrk2", "wrk2's report", "wrk2", "-c", "1", "-t", "1", "-d", "1s", "-R", "200", "-s", lua, "--no-record",
 			url)),
-		of("vegeta attack", "a result for each request", "vegeta", "attack", "-targets", list, "-rate", "60", "-duration",
-			"1s", "-connections", "1", "-workers", "1", "-max-workers", "1", "-output", "answers"),
-		timed(of("tank", "Tank's", "tank", "-c", phantom, "--no-record")),
-		of("tank pandora", "Tank's", "tank", "-c", pandora, "--no-record"),
+		of("vegeta attack", startDown+"a result for each request", "vegeta", "attack", "-targets", list, "-rate", "60",
+			"-duration", "1s", "-connections", "1", "-workers", "1", "-max-workers", "1", "-output", "answers"),
+		timed(of("tank", startDown+"Tank's", "tank", "-c", phantom, "--no-record")),
+		of("tank instances", startDown+"Tank's", "tank", "-c", instances, "--no-record"),
+		of("tank pandora", startDown+"Tank's", "tank", "-c", pandora, "--no-record"),
 		of("jmeter", "JMeter's", "jmeter", "-n", "-t", jmx, "--seed", "5", "--no-record"),
 	}
 }
@@ -353,6 +413,10 @@ func grpcConversions(t *testing.T) []conversion {
 		{name: "ghz", line: []string{"ghz", "--insecure", "--call", "brunt.test.Echo/Say", "-d",
 			`{"text": "{{.RequestNumber}} {{randomString 4}}", "number": "{{randomInt 1 100}}"}`, "-n", "60", "-c", "1",
 			"--seed", "3", "--no-record", tap.Addr},
+			take: take, counted: ":path: /brunt.test.Echo/", least: 60, beyond: "ghz"},
+		{name: "ghz, a schedule of workers", line: []string{"ghz", "--insecure", "--call", "brunt.test.Echo/Say", "-d",
+			`{"text": "a"}`, "-n", "60", "--concurrency-schedule", "step", "--concurrency-start", "1", "--concurrency-step",
+			"1", "--concurrency-end", "2", "--concurrency-step-duration", "1m", "--no-record", tap.Addr},
 			take: take, counted: ":path: /brunt.test.Echo/", least: 60, beyond: "ghz"},
 		{name: "grpc", line: []string{"grpc", tap.Addr, "brunt.test.Echo/Say", "-d", `{"text": "a"} {"text": "b"}`, "-n",
 			"60", "-c", "1", "--quiet", "--no-record"},
@@ -501,6 +565,7 @@ END;
 	all := []conversion{
 		of("pgbench own scripts", ofPgbench, pgbench("-t", "60", "-f", own+"@2", "-b", "select-only",
 			"bench")...),
+		of("pgbench extended", ofPgbench, pgbench("-t", "60", "-M", "extended", "-f", own, "bench")...),
 		of("pgbench prepared", ofPgbench, pgbench("-t", "60", "-M", "prepared", "bench")...),
 		of("pgbench rate", ofPgbench, pgbench("-t", "60", "-R", "500", "-S", "bench")...),
 		of("tpcb run", ofTPC, "tpcb", "run", "--rate", "200", "--duration", "300ms", "--sessions", "1", "--seed", "4",
@@ -530,7 +595,7 @@ END;
 		}
 		all = append(all, c)
 	}
-	return append(all, of("sysbench --rate", ofSysbench+"|--forced-shutdown", sysbench("oltp_read_only", "--events=60",
+	return append(all, of("sysbench --rate", ofSysbench+"|the end of the load once 131072 events wait|--forced-shutdown", sysbench("oltp_read_only", "--events=60",
 		"--threads=1", "--rate=300", "--forced-shutdown=9", "run")...))
 }
 

@@ -237,8 +237,10 @@ func (f *RunFlags) Send(s *command.Env, r *Run, sent func(ctx context.Context, d
 		return err
 	}
 	r.Options = &f.LoadFlags
-	r.Beyond = append(r.Beyond, "the report in "+r.Title+"'s terms: brunt report --output "+r.Name+" prints it",
-		"the conditions of consistency after the load: brunt "+r.Name+" check")
+	r.Beyond = append(r.Beyond, "the report in "+r.Title+"'s terms: brunt report --output "+r.Name+" prints it")
+	if !f.NoCheck {
+		r.Beyond = append(r.Beyond, "the conditions of consistency after the load: brunt "+r.Name+" check")
+	}
 	if s.PlanOnly {
 		return r.Perform(s)
 	}

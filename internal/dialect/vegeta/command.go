@@ -68,6 +68,8 @@ attack: sends the targets at a rate, and writes a result for each request
   -max-body SIZE      bytes of an answer that count in results (-1: all)
   -resolvers LIST     DNS servers, IP:PORT, that are asked for the targets' names
   -laddr ADDRESS      address of this machine from which connections go
+  -unix-socket PATH   socket to which all connections go
+  -connect-to A:B     host:port:host:port: connections to A go to B (repeatable)
   -max-connections N  connections to each host, for which requests wait (0: one for each worker)
   -chunked            bodies without a length, in chunks
   -session-tickets    sessions of TLS are resumed

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/httpload"
@@ -123,8 +124,16 @@ func execute(s *command.Env, program string, args []string) error {
 	e := &execution{o: o}
 	l := &httpload.Load{Tool: program, Plan: p, Own: own, Replacing: replacing, Hooks: e.hooks,
 		Code: func(int) int { return exitUsage }}
+	for i := range p.Operations {
+		if shows().MatchString(p.Operations[i].Script) {
+			l.Beyond = []string{"done of " + o.Script + ": it isn't called, and what the script prints goes to standard error"}
+		}
+	}
 	return l.Perform(s)
 }
+
+// shows matches a script that may print, or that has the function done.
+var shows = lazyregexp.New(`\b(done|print|io\.write)\b`)
 
 // refused returns the error of a command line that can't be carried out.
 func refused(_ *command.Env, program string, err error, replacing bool) error {

@@ -1,6 +1,7 @@
 package wrk
 
 import (
+	"cmp"
 	"time"
 
 	"brunt/internal/dialect/endpoints"
@@ -27,7 +28,7 @@ func (o *Options) Plan() (*plan.Plan, error) {
 	} else {
 		options, text := o.scriptOptions()
 		p.Scripts = plan.Scripts{Language: Language{}.Name(), Options: options}
-		p.Operations = []plan.Operation{{Name: endpoints.Name(o.Script), Weight: 1, Script: text}}
+		p.Operations = []plan.Operation{{Name: endpoints.Name(o.Script), Weight: 1, Script: cmp.Or(text, "\n")}}
 	}
 	phase := plan.Phase{Name: o.Program, Kind: plan.Closed, Duration: o.Duration}
 	if o.Rate > 0 {

@@ -98,6 +98,12 @@ type Session interface {
 	Resume() Step
 }
 
+// Renewing is implemented by programs whose steps may have Renew, which leaves sessions without a connection while they
+// connect.
+type Renewing interface {
+	Renews() bool
+}
+
 // Counting is implemented by programs whose operations count more than whether they succeed. The counts are in the
 // record, in addition to those of all operations, and those of workers add up.
 type Counting interface {

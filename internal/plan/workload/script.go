@@ -34,6 +34,26 @@ func (w *Workload) Scripts() script.Program {
 	return w.scripts.program
 }
 
+// Renews reports whether scripts ask for new connections.
+func (w *Workload) Renews() bool {
+	r, ok := w.Scripts().(script.Renewing)
+	return ok && r.Renews()
+}
+
+// ScriptRequests returns the indexes of those of Program.Requests that scripts may send.
+func (w *Workload) ScriptRequests() map[int]bool {
+	all := map[int]bool{}
+	for i := range w.Operations {
+		if w.Operations[i].script < 0 {
+			continue
+		}
+		for _, step := range w.Operations[i].Steps {
+			all[step.Request.ID] = true
+		}
+	}
+	return all
+}
+
 // session returns the scripts of a session; s may be nil.
 func (s *scripts) session(number int) *scripted {
 	if s == nil {

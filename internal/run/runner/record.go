@@ -19,7 +19,7 @@ func (r *Runner) begin(started time.Time) {
 		ID: record.NewID(), Name: p.Name, Brunt: c.Version, Command: c.Command,
 		Started: started.UTC(), Seed: p.Seed, LoadModel: p.LoadModel(),
 		Sessions: p.MostSessions(), SessionsAsNeeded: asNeeded(p), Pipeline: p.Settings.Pipeline,
-		Reconnect:   p.Settings.Reconnect,
+		Reconnect:   p.Settings.Reconnect || r.Workload.Renews(),
 		ToleranceNs: int64(p.Settings.TimingTolerance), Spin: p.Settings.Spin > 0,
 		IntervalNs:  int64(p.Settings.Interval),
 		Stride:      r.o.Part.Of,

@@ -140,6 +140,9 @@ func (s *System) usesSQL() bool {
 		return true
 	}
 	for i := range p.Operations {
+		if p.Operations[i].Script != "" {
+			continue // its statements are the server's own
+		}
 		for k := range p.Operations[i].Steps {
 			if p.Operations[i].Steps[k].Request.Verb == protocol.SQL {
 				return true
@@ -149,7 +152,8 @@ func (s *System) usesSQL() bool {
 	return false
 }
 
-// Workload compiles the plan and translates its statements and values into the server's dialect.
+// Workload compiles the plan and translates its statements and values into the server's dialect. Statements of scripts
+// are sent as the script has them, as by the tool whose language it is.
 func (s *System) Workload() (*workload.Workload, error) {
 	w, err := workload.Compile(s.Plan)
 	if err != nil {
@@ -159,8 +163,12 @@ func (s *System) Workload() (*workload.Workload, error) {
 		return w, nil
 	}
 	names := sql.NewNames(s.Plan.Tables, s.Plan.Indexes)
-	for _, all := range [][]protocol.Request{w.Program.Requests, w.Reads.Requests, w.Registers.Requests} {
+	scripted := w.ScriptRequests()
+	for n, all := range [][]protocol.Request{w.Program.Requests, w.Reads.Requests, w.Registers.Requests} {
 		for i := range all {
+			if n == 0 && scripted[i] {
+				continue
+			}
 			if err := s.translate(&all[i], names); err != nil {
 				return nil, err
 			}

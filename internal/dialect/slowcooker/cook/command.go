@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/endpoints"
@@ -26,7 +27,7 @@ var helpFiles embed.FS
 func Tool() dialect.Tool {
 	return dialect.Tool{
 		Name: "slow_cooker", Formats: []string{"slow_cooker"}, Programs: []string{"slow_cooker"},
-		Commands: []dialect.Command{{Name: "cook", New: newCook}},
+		Commands: []dialect.Command{{Name: "cook", New: newCook, Letters: secret.Flags{Words: true}}},
 	}
 }
 
