@@ -171,7 +171,9 @@ func (d *Database) createNotes(ctx context.Context) error {
 		return nil
 	}
 	if err := d.Exec(ctx, d.notesTable().Create(d.Product(), true)); err != nil {
-		return fmt.Errorf("create table %s: %w", d.Notes, err)
+		if has, _ := d.HasTable(ctx, d.Notes); !has {
+			return fmt.Errorf("create table %s: %w", d.Notes, err)
+		} // the load of another part has created it in between
 	}
 	d.has = true
 	return nil
@@ -196,15 +198,50 @@ func (d *Database) literal(text string) string {
 	return d.Flavor.Literal(&v)
 }
 
-// WriteFacts stores constants of the load.
+// WriteFacts stores constants of the load, if they aren't stored yet. Loads of several parts that store the same ones at
+// the same time don't disturb each other; a fact that another one stores with another value in between is an error, and
+// stays.
 func (d *Database) WriteFacts(ctx context.Context, f Facts) error {
+	known, err := d.ReadFacts(ctx)
+	if err != nil {
+		return err
+	}
 	for name, value := range f {
-		if err := d.note(ctx, "fact/"+name, value); err != nil {
+		have, is := known[name]
+		if is && have == value {
+			continue
+		}
+		if is {
+			err = d.note(ctx, "fact/"+name, value)
+		} else {
+			err = d.addFact(ctx, name, value)
+		}
+		if err != nil {
 			return fmt.Errorf("write table %s: %w", d.Notes, err)
 		}
 	}
 	return nil
 }
+
+// addFact adds a fact that wasn't known.
+func (d *Database) addFact(ctx context.Context, name, value string) error {
+	failed := d.addNote(ctx, "fact/"+name, value)
+	if failed == nil {
+		return nil
+	}
+	now, err := d.ReadFacts(ctx)
+	have, is := now[name]
+	switch {
+	case err != nil || !is:
+		return failed
+	case have != value:
+		return errBegun
+	}
+	return nil
+}
+
+// errBegun is the error of a load that found nothing when it began, and then that another one had begun.
+var errBegun = exitcode.Usage(errors.New("the load of another part began at the same moment; give the command again"))
 
 // Drop drops tables and the table of notes.
 func (d *Database) Drop(ctx context.Context, tables []Table) error {

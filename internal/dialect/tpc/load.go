@@ -94,9 +94,7 @@ func (d *Database) begin(ctx context.Context, tables []Table, o *LoadOptions) (r
 	if facts == nil {
 		for i := range tables {
 			if has, err := d.HasTable(ctx, tables[i].Name); err != nil || has {
-				return false, cmpErr(err, exitcode.Usage(fmt.Errorf(
-					"there is a table %s, and brunt didn't load it: no table %s says so; drop it, or use another database",
-					tables[i].Name, d.Notes)))
+				return false, cmpErr(err, d.foreign(ctx, tables[i].Name))
 			}
 		}
 		if err := d.createNotes(ctx); err != nil {
@@ -125,6 +123,15 @@ func (d *Database) begin(ctx context.Context, tables []Table, o *LoadOptions) (r
 		}
 	}
 	return resumed, d.WriteFacts(ctx, Facts{"range/" + o.Name: Loading})
+}
+
+// foreign returns the error of a table that was there before the table of notes.
+func (d *Database) foreign(ctx context.Context, table string) error {
+	if has, err := d.HasTable(ctx, d.Notes); err != nil || has {
+		return cmpErr(err, errBegun)
+	}
+	return exitcode.Usage(fmt.Errorf("there is a table %s, and brunt didn't load it: no table %s says so; drop it, or use "+
+		"another database", table, d.Notes))
 }
 
 func cmpErr(err, or error) error {

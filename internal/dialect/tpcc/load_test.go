@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"brunt/internal/dialect/command"
@@ -87,6 +88,56 @@ func TestRangesOfWarehouses(t *testing.T) {
 		if !o.Holds() {
 			t.Errorf("condition %s: %d violations, %s, %v", o.Name, o.Violations, o.Example, o.Err)
 		}
+	}
+}
+
+// Parts that begin at the same moment load all rows, or say that the command is to be given again.
+func TestPartsBeginTogether(t *testing.T) {
+	testserver.SkipQuick(t)
+	ctx := context.Background()
+	for _, name := range []string{"pg", "mysql"} {
+		t.Run(name, func(t *testing.T) {
+			p, l := system(t, name), loading(small(t), 3)
+			all := []*tpc.Database{open(t, p), open(t, p), open(t, p)} // none of them knows of another's tables
+			t.Cleanup(func() { _ = open(t, p).Drop(ctx, schema()) })
+			var begun sync.WaitGroup
+			for i, d := range all {
+				begun.Go(func() {
+					l := l
+					l.From, l.To = int64(i+1), int64(i+1)
+					_, err := Load(ctx, d, l)
+					if err != nil && strings.Contains(err.Error(), "at the same moment; give the command again") {
+						_, err = Load(ctx, open(t, p), l)
+					}
+					if err != nil {
+						t.Errorf("part %d: %v", i+1, err)
+					}
+				})
+			}
+			begun.Wait()
+			if _, err := Read(ctx, open(t, p)); err != nil {
+				t.Error(err)
+			}
+			late := loading(small(t), 3)
+			late.From, late.To = 2, 2
+			if _, err := Load(ctx, all[1], late); err == nil || !strings.Contains(err.Error(), "is loaded already") {
+				t.Errorf("a part once more: %v", err)
+			}
+			facts := tpc.Facts{"a": "1", "b": "2", "c": "3"}
+			for range 20 {
+				if err := all[0].Exec(ctx, "DELETE FROM brunt_tpcc"); err != nil {
+					t.Fatal(err)
+				}
+				for _, d := range all {
+					begun.Go(func() {
+						if err := d.WriteFacts(ctx, facts); err != nil {
+							t.Errorf("the same facts: %v", err)
+						}
+					})
+				}
+				begun.Wait()
+			}
+		})
 	}
 }
 
