@@ -24,6 +24,7 @@ type codec struct {
 	current *protocol.Request // the request whose answer is being read
 	reply   *protocol.Reply   // its reply
 	paces   []pace
+	now     func() time.Time // the clock of paces
 
 	body, fields, scratch, plain []byte
 	pack                         *gzip.Writer
@@ -44,7 +45,7 @@ var (
 )
 
 func newCodec(p *prepared) *codec {
-	c := &codec{plan: p}
+	c := &codec{plan: p, now: time.Now}
 	c.Init(c, http2.NewHeaders(p.lists))
 	return c
 }

@@ -16,6 +16,7 @@ type pace struct {
 	call   *call
 	args   []gen.Value
 	sent   int       // messages
+	queued bool      // the last of them waits for room in the server's windows
 	opened time.Time // zero while the server takes no further stream
 	pacing *protocol.Pacing
 }
@@ -24,7 +25,7 @@ type pace struct {
 func (c *codec) begin(s *http2.Stream, k *call, args []gen.Value, sent int) {
 	c.paces = append(c.paces, pace{stream: s, id: s.ID, call: k, args: args, sent: sent, pacing: &protocol.Pacing{}})
 	if !s.Held() {
-		c.paces[len(c.paces)-1].open(time.Now())
+		c.paces[len(c.paces)-1].open(c.now())
 	}
 }
 
@@ -34,8 +35,15 @@ func (p *pace) open(now time.Time) {
 		return
 	}
 	p.opened = now
-	for range p.sent {
-		p.pacing.Lag.Add(0)
+	if p.sent > 0 {
+		p.note(0)
+	}
+}
+
+// note records that a message has been sent, since the stream was opened, unless it waits for room.
+func (p *pace) note(since time.Duration) {
+	if p.queued = !p.stream.Free(); !p.queued {
+		p.pacing.Lag.Add(int64(since - time.Duration(p.sent-1)*p.call.interval))
 	}
 }
 
@@ -62,7 +70,7 @@ func (c *codec) Due() (wait time.Duration, ok bool) {
 	if len(c.paces) == 0 {
 		return 0, false
 	}
-	now := time.Now()
+	now := c.now()
 	for i := range c.paces {
 		p := &c.paces[i]
 		if !c.Has(p.stream, p.id) || p.stream.Held() {
@@ -86,7 +94,7 @@ func (c *codec) Pace() (ends uint64) {
 	if len(c.paces) == 0 {
 		return 0
 	}
-	now := time.Now()
+	now := c.now()
 	for i := 0; i < len(c.paces); {
 		p := &c.paces[i]
 		if !c.Has(p.stream, p.id) {
@@ -108,6 +116,9 @@ func (c *codec) Pace() (ends uint64) {
 // advance sends what is due of a call since its stream was opened, and reports whether the call ends now.
 func (c *codec) advance(p *pace, since time.Duration) (ends bool) {
 	k := p.call
+	if p.queued {
+		p.note(since)
+	}
 	for p.stream.Free() {
 		at, ok := p.due()
 		if !ok || at > since {
@@ -117,7 +128,7 @@ func (c *codec) advance(p *pace, since time.Duration) (ends bool) {
 		_ = c.message(k, p.sent, p.args) // Encode has made it once
 		p.sent++
 		c.Send(p.stream, c.body, p.sent == k.send)
-		p.pacing.Lag.Add(int64(since - at))
+		p.note(since)
 	}
 	if k.duration == 0 || since < k.duration {
 		return false
@@ -158,7 +169,10 @@ func (c *codec) paced(s *http2.Stream, id uint32, reply *protocol.Reply) {
 		}
 		if p.call.md.IsStreamingClient() {
 			if !p.opened.IsZero() {
-				p.pacing.Unsent += p.overdue(time.Since(p.opened))
+				p.pacing.Unsent += p.overdue(c.now().Sub(p.opened))
+			}
+			if p.queued {
+				p.pacing.Unsent++
 			}
 			reply.Pacing = p.pacing
 		}
