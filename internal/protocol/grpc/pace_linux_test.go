@@ -14,6 +14,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocoltest"
 	"brunt/test/testserver/grpcserver"
 )
 
@@ -152,6 +153,22 @@ func TestPacedStreamsAreCutOff(t *testing.T) {
 	total := made(ctx, ctx.Done(), t, s.Addr, echoProto(t), call, 2, 0, time.Hour).Totals()
 	if total.Done != 0 || total.Unfinished == 0 {
 		t.Errorf("%+v", total)
+	}
+	req := request("Chat", 0, nil, "{}")
+	req.RPC.Send, req.RPC.Interval = 1000, time.Hour
+	p := program(req)
+	r = &received{calls: make(chan *counted, 100), first: make(chan struct{}, 1)}
+	s = grpcserver.Start(t, grpcserver.With(grpc.StreamInterceptor(r.intercept)))
+	conn := protocoltest.Take(t, New(), protocol.Target{Address: s.Addr}, p, 1000)
+	over := make(chan struct{})
+	go func() {
+		<-r.first
+		close(over)
+	}()
+	var reply protocol.Reply
+	conn.Do(until{t.Context(), over}, &p.Requests[0], nil, &reply)
+	if reply.Class != protocol.UnknownOutcome || !strings.Contains(reply.Text, "no answer within the operation's timeout") {
+		t.Errorf("blocking: %+v", reply.Failure)
 	}
 }
 
