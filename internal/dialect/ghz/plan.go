@@ -83,12 +83,12 @@ func (o *Options) call(md protoreflect.MethodDescriptor) *protocol.RPC {
 	}
 	toServer := md.IsStreamingClient()
 	if toServer {
-		c.Interval = time.Duration(o.StreamInterval)
+		c.Interval = max(time.Duration(o.StreamInterval), 0)
 	} else if md.IsStreamingServer() {
 		c.Receive = int(o.StreamCallCount)
 	}
 	if toServer || md.IsStreamingServer() {
-		c.Duration = time.Duration(o.StreamCallDuration)
+		c.Duration = max(time.Duration(o.StreamCallDuration), 0)
 	}
 	return c
 }
