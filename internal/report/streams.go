@@ -38,7 +38,7 @@ func (t *writer) streams() cell.Table {
 				streamTimes(&o.StreamBetween, between, o.StreamBetweenNs)...)...)
 		}
 		if o.StreamLag.Count > 0 {
-			out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("lag of messages"))),
+			out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("message lag"))),
 				quantiles(&o.StreamLag, cell.Plain)...)...)
 		}
 		out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("to the end")).Marked(cell.Dim)),

@@ -14,7 +14,7 @@ func TestStreamsAreShown(t *testing.T) {
 	run := manyAddresses()
 	text := func() string {
 		var b strings.Builder
-		if err := Terminal(&b, run, Options{Width: 240}); err != nil {
+		if err := Terminal(&b, run, Options{Width: 200}); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(strings.Fields(b.String()), " ")
@@ -42,7 +42,7 @@ func TestStreamsAreShown(t *testing.T) {
 	o.StreamFirst, o.StreamBetween = record.LatencyOf(first, nil), record.LatencyOf(between, nil)
 	shown = text()
 	for _, want := range []string{"4 10 to the first 2.50 ms 2.00 ms 3.00 ms", "4.00 ms", "between 2.00 ms 2.00 ms",
-		"lag of messages 2.00 ms 2.00 ms", "3 messages were due and not sent"} {
+		"message lag 2.00 ms 2.00 ms", "3 messages were due and not sent"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q isn't shown:\n%s", want, shown)
 		}

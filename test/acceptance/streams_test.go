@@ -43,7 +43,7 @@ func TestTimesOfStreamsOfWorkers(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"to the first":        {"report", merged},
-		"lag of messages":     {"report", merged},
+		"message lag":     {"report", merged},
 		"stream_first_count=": {"export", dir, "--format", "influx"},
 	} {
 		if o := brunt(t, args...); !strings.Contains(o.out, want) {

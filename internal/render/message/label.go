@@ -78,7 +78,7 @@ func Metric(l units.Language, metric string) string {
 	case "between":
 		return Label(l, "between messages") + q
 	case "pace":
-		return Label(l, "lag of messages") + q
+		return Label(l, "message lag") + q
 	}
 	return metric
 }
