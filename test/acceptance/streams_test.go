@@ -18,8 +18,8 @@ func TestTimesOfStreamsOfWorkers(t *testing.T) {
 	s, home := grpcserver.Start(t), t.TempDir()
 	dir, merged := filepath.Join(home, "bundle"), filepath.Join(home, "merged")
 	o := spawn(t, home, "grpc", s.Addr, "brunt.test.Echo/Chat", "-d", `[{"text": "a"}, {"text": "b"}]`, "--send", "5",
-		"--stream-interval", "1ms", "-n", "60", "--sessions", "4", "--connections", "2", "--workers", "2", "--mixed-cores", "--threshold", "first.p(99) < 1h", "--threshold",
-		"between.max < 1h", "--threshold", "pace.max < 1h", "--bundle", dir).wait()
+		"--stream-interval", "1ms", "-n", "60", "--sessions", "4", "--connections", "2", "--workers", "2", "--mixed-cores",
+		"--threshold", "first.p(99) < 1h", "--threshold", "between.max < 1h", "--threshold", "pace.max < 1h", "--bundle", dir).wait()
 	if !judged(o.code) || !strings.Contains(o.out, "STREAMS") {
 		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
@@ -43,7 +43,7 @@ func TestTimesOfStreamsOfWorkers(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"to the first":        {"report", merged},
-		"message lag":     {"report", merged},
+		"message lag":         {"report", merged},
 		"stream_first_count=": {"export", dir, "--format", "influx"},
 	} {
 		if o := brunt(t, args...); !strings.Contains(o.out, want) {

@@ -32,8 +32,8 @@ func (c *counting) RecvMsg(m any) error {
 func TestStreamsOfGhz(t *testing.T) {
 	t.Parallel()
 	calls := make(chan *counting, 1000)
-	intercepted := grpcserver.With(grpc.StreamInterceptor(func(server any, s grpc.ServerStream, info *grpc.StreamServerInfo,
-		handle grpc.StreamHandler) error {
+	intercepted := grpcserver.With(grpc.StreamInterceptor(func(server any, s grpc.ServerStream,
+		info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 		if !strings.HasPrefix(info.FullMethod, "/brunt.test.Echo/") {
 			return handle(server, s)
 		}

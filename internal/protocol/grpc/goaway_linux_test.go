@@ -113,8 +113,8 @@ func called(ctx context.Context, t *testing.T, address, file, method string, pip
 }
 
 // made is called with any call, and returns all that was measured. What is in flight when hard is closed is cut off.
-func made(ctx context.Context, hard <-chan struct{}, t *testing.T, address, file string, call *protocol.RPC, pipeline int,
-	operations uint64, timeout time.Duration) *measure.Account {
+func made(ctx context.Context, hard <-chan struct{}, t *testing.T, address, file string, call *protocol.RPC,
+	pipeline int, operations uint64, timeout time.Duration) *measure.Account {
 	t.Helper()
 	w, err := workload.Compile(&plan.Plan{Operations: []plan.Operation{{Name: "say", Weight: 1, Steps: []plan.Step{{
 		Request: protocol.Request{Verb: protocol.GRPC, RPC: call}}}}}})

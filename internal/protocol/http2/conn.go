@@ -181,8 +181,8 @@ func (c *Conn) Send(s *Stream, part []byte, last bool) {
 // Has reports whether the stream of a number is in use, and s is it. Streams are used again.
 func (c *Conn) Has(s *Stream, id uint32) bool { return s.ID == id && c.stream(id) == s }
 
-// Free reports whether a further part of a request's body would be sent now: the stream is open, and the server's windows
-// had room for all parts before.
+// Free reports whether a further part of a request's body would be sent now: the stream is open, and the server's
+// windows had room for all parts before.
 func (s *Stream) Free() bool { return !s.held && !s.sending }
 
 // Held reports whether the server takes no further stream for now, so that nothing of the request is sent.
