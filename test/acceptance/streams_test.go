@@ -19,7 +19,8 @@ func TestTimesOfStreamsOfWorkers(t *testing.T) {
 	dir, merged := filepath.Join(home, "bundle"), filepath.Join(home, "merged")
 	o := spawn(t, home, "grpc", s.Addr, "brunt.test.Echo/Chat", "-d", `[{"text": "a"}, {"text": "b"}]`, "--send", "5",
 		"--stream-interval", "1ms", "-n", "60", "--sessions", "4", "--connections", "2", "--workers", "2", "--mixed-cores",
-		"--threshold", "first.p(99) < 1h", "--threshold", "between.max < 1h", "--threshold", "pace.max < 1h", "--bundle", dir).wait()
+		"--threshold", "first.p(99) < 1h", "--threshold", "between.max < 1h", "--threshold",
+		"pace.max < 1h", "--bundle", dir).wait()
 	if !judged(o.code) || !strings.Contains(o.out, "STREAMS") {
 		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
