@@ -64,6 +64,7 @@ type Figures struct {
 	Lag        Times   // from the intended to the actual start
 	// Of answers that were streams of messages: from the start to the first message, and from each message to the next.
 	StreamFirst, StreamBetween Times
+	StreamLag                  Times // of messages sent at an interval, from when one was due to when it was sent
 }
 
 // Rule is a rule that a load was to hold, and its measured value.
@@ -147,7 +148,7 @@ func figures(o *record.Operation) (f Figures, err error) {
 		to   *Times
 		from *record.Latency
 	}{{&f.Response, &o.Response}, {&f.Service, &o.Service}, {&f.Lag, &o.Lag}, {&f.StreamFirst, &o.StreamFirst},
-		{&f.StreamBetween, &o.StreamBetween}} {
+		{&f.StreamBetween, &o.StreamBetween}, {&f.StreamLag, &o.StreamLag}} {
 		if t.to.answers, err = t.from.Answers(); err != nil {
 			return f, fmt.Errorf("operation %q: %w", o.Name, err)
 		}

@@ -35,6 +35,9 @@ type grpcFlags struct {
 	reflection  []string
 	deadline    time.Duration
 	receive     int
+	send        int
+	interval    time.Duration
+	streamTime  time.Duration
 	wait        time.Duration
 }
 
@@ -78,6 +81,10 @@ func (f *grpcFlags) bind(s *command.Env, cmd *cobra.Command) {
 	fs.StringArrayVarP(&f.metadata, "metadata", "H", nil, `metadata "name: value" (repeatable)`)
 	fs.DurationVar(&f.deadline, "deadline", 0, "deadline that the server is told (default none)")
 	fs.IntVar(&f.receive, "receive", 0, "end a call after so many messages (default: the server ends it)")
+	fs.IntVar(&f.send, "send", 0, "send so many messages in a stream, those of --data over and over (default: each once)")
+	fs.DurationVar(&f.interval, "stream-interval", 0, "from one message of a stream to the next (default: all at once)")
+	fs.DurationVar(&f.streamTime, "stream-duration", 0,
+		"end a call's messages after so long, and the call if its method takes one message (default none)")
 	fs.BoolVar(&f.Compress, "compress", false, "compress messages by gzip")
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed")
 	usage.InGroup(fs, usage.Data, "data", "metadata")
@@ -170,10 +177,13 @@ func (f *grpcFlags) plan(s *command.Env, method string) (*plan.Plan, error) {
 		return nil, fmt.Errorf("--connections %d: a load needs at least 1", f.connections)
 	case f.receive < 0:
 		return nil, fmt.Errorf("--receive %d: give a number of messages", f.receive)
-	case f.deadline < 0 || f.wait < 0:
-		return nil, errors.New("--deadline and --wait: give a time above zero, such as 500ms")
+	case f.send < 0:
+		return nil, fmt.Errorf("--send %d: give a number of messages", f.send)
+	case min(f.deadline, f.wait, f.interval, f.streamTime) < 0:
+		return nil, errors.New("--deadline, --stream-interval, --stream-duration and --wait: give a time above zero, such as 500ms")
 	}
-	call := &protocol.RPC{Method: calls.FullName(method), Deadline: f.deadline, Receive: f.receive}
+	call := &protocol.RPC{Method: calls.FullName(method), Deadline: f.deadline, Receive: f.receive, Send: f.send,
+		Interval: f.interval, Duration: f.streamTime}
 	if f.data == "@" {
 		f.data = "@-"
 	}

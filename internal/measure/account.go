@@ -55,6 +55,7 @@ type OperationAccount struct {
 	FailedResponse   *Histogram // end − intended start of failed operations, ns
 	StreamFirst      *Histogram // of answers that were streams: from the send to the first message, ns
 	StreamBetween    *Histogram // of answers that were streams: from each message to the next, ns
+	StreamLag        *Histogram // of messages sent at an interval: from when one was due to when it was sent, ns
 
 	// Standstills and StandstillLengths are those of this operation alone. Other operations may have succeeded during
 	// them. They are empty if there is only one operation, and Add does not change them.
@@ -63,7 +64,7 @@ type OperationAccount struct {
 }
 
 // Distributions is the number of an operation's histograms.
-const Distributions = 7
+const Distributions = 8
 
 // Distribution declares one of an operation's histograms. What it says is all that exports, files, rules, comparisons
 // and confidence intervals need.
@@ -89,6 +90,8 @@ func Declared() [Distributions]Distribution {
 			Help: "From the send to the first message, of answers that were streams."},
 		{Name: "stream_between", Metric: "between", Within: true, Stream: true,
 			Help: "From each message to the next, of answers that were streams."},
+		{Name: "stream_lag", Metric: "pace", Stream: true,
+			Help: "From when a message of a stream was due to when it was sent, of streams with an interval."},
 	}
 }
 
@@ -96,7 +99,7 @@ func Declared() [Distributions]Distribution {
 // Declared says what else is made of it.
 func (o *OperationAccount) Times() [Distributions]**Histogram {
 	return [...]**Histogram{&o.Response, &o.WithoutGenerator, &o.Service, &o.Lag, &o.FailedResponse, &o.StreamFirst,
-		&o.StreamBetween}
+		&o.StreamBetween, &o.StreamLag}
 }
 
 // AddressAccount is one address's part of an account.

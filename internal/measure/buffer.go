@@ -50,14 +50,21 @@ type cell struct {
 type streamTimes struct {
 	first   Histogram // from the send to the first message
 	between Histogram // from each message to the next
+	lag     Histogram // from when a message was due to when it was sent
 }
 
-func (c *cell) stream(s *protocol.Stream) {
+// stream adds the times of an answer that was a stream, and of messages that were sent at times; either may be nil.
+func (c *cell) stream(s *protocol.Stream, p *protocol.Pacing) {
 	if c.streams == nil {
 		c.streams = new(streamTimes)
 	}
-	c.streams.first.Record(s.FirstNs)
-	c.streams.between.addTimes(&s.Between)
+	if s != nil {
+		c.streams.first.Record(s.FirstNs)
+		c.streams.between.addTimes(&s.Between)
+	}
+	if p != nil {
+		c.streams.lag.addTimes(&p.Lag)
+	}
 }
 
 // gauges describe the current state of the owner.
@@ -117,8 +124,8 @@ func (b *buffer) cell(operation, address int) *cell {
 func (b *buffer) record(s *Sample) {
 	c := b.cell(s.Operation, s.Address)
 	c.count(s)
-	if s.Stream != nil {
-		c.stream(s.Stream)
+	if s.Stream != nil || s.Pacing != nil {
+		c.stream(s.Stream, s.Pacing)
 	}
 	if c.arrivals != nil {
 		c.arrivals.note(s, b.pool)
@@ -252,6 +259,7 @@ func (b *buffer) reset() {
 		if c.streams != nil {
 			c.streams.first.Reset()
 			c.streams.between.Reset()
+			c.streams.lag.Reset()
 		}
 		c.onTime, c.closed = 0, 0
 	}

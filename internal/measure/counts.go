@@ -66,6 +66,8 @@ type Counts struct {
 	StreamMessages  uint64 `json:"stream_messages,omitzero" help:"Messages of answers that were streams."`
 	StreamFirstNs   uint64 `json:"stream_first_ns,omitzero" help:"Time to the first message of streams, summed, ns."`
 	StreamBetweenNs uint64 `json:"stream_between_ns,omitzero" help:"Time between messages of streams, summed, ns."`
+	// StreamUnsent are messages that were due, but the stream ended before the server had room for them.
+	StreamUnsent uint64 `json:"stream_unsent,omitzero" help:"Messages of streams with an interval that were due and not sent."`
 	// What successful operations that are scripts count themselves. Their names are in the operation's record.
 	Script ByScript `json:"script,omitzero"`
 }
@@ -89,6 +91,9 @@ func (c *Counts) count(s *Sample) {
 		c.StreamMessages += 1 + s.Stream.Between.N
 		c.StreamFirstNs += uint64(s.Stream.FirstNs)
 		c.StreamBetweenNs += s.Stream.Between.SumNs
+	}
+	if s.Pacing != nil {
+		c.StreamUnsent += s.Pacing.Unsent
 	}
 	if s.Class == protocol.OK && s.Attempts <= 1 && s.Ordinary() {
 		return

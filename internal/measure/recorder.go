@@ -677,6 +677,7 @@ func (c *Collector) take(b *buffer) {
 		if s := from.streams; s != nil {
 			merge(&to.StreamFirst, &s.first)
 			merge(&to.StreamBetween, &s.between)
+			merge(&to.StreamLag, &s.lag)
 		}
 		services := [...]*Histogram{&from.prompt.Histogram, &from.free.Histogram, &from.service}
 		for _, h := range services {

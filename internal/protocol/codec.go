@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"net"
+	"time"
 
 	"brunt/internal/load/gen"
 )
@@ -146,6 +147,18 @@ type Dropper interface {
 type Speaker interface {
 	// Speak appends what must be sent now to dst. It is called after Scan and ScanIdle, and while no other method runs.
 	Speak(dst []byte) []byte
+}
+
+// Pacer is implemented by Tagged codecs some of whose requests are sent in parts, each at its time, or end at a time
+// without an answer of the server (streams of gRPC). The arguments of such a request must stay as they are until it has
+// been answered or dropped. The codec must be a Speaker, too.
+type Pacer interface {
+	// Due returns how long it is until Pace has something to do; ok is false if it has nothing to do before Scan or Encode
+	// is called.
+	Due() (wait time.Duration, ok bool)
+	// Pace has Speak send what is due. It returns the tag of a request that ends now, or 0: Scan must then be called for
+	// it, with whatever has arrived or nothing, and Pace once more.
+	Pace() (ends uint64)
 }
 
 // Drainer is implemented by codecs whose servers may say that they take no further requests over a connection, but

@@ -260,6 +260,7 @@ type Reply struct {
 	Statements int
 	Page       *Page     // with Request.Page
 	Parts      Parts     // where its time went, if the protocol has been told to measure that
+	Pacing     *Pacing   // how the request's messages were sent, if they were due at times of their own
 	Stream     *Stream   // times of the answer's messages, if it was a stream and had one
 	Failure              // what went wrong; Class is OK if nothing did
 	Report     *Report   // PostgreSQL: what the server says of its failure besides

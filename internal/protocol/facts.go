@@ -7,6 +7,7 @@ type Facts struct {
 	Status      int     // HTTP: status of the last answer that had one
 	Parts       Parts   // of the last answer
 	Stream      *Stream // of the last answer that was a stream; nil if none was
+	Pacing      *Pacing // of the last request whose messages were due at times of their own; nil if there was none
 	Missing     bool    // a request found, changed or inserted nothing
 	Missed      Kind    // if Missing, the kind of the last request of that sort
 	BadHash     bool    // the hash of an answer was wrong
@@ -26,6 +27,9 @@ func (f *Facts) Absorb(r *Reply, kind Kind) {
 	f.Parts = r.Parts
 	if r.Stream != nil {
 		f.Stream = r.Stream
+	}
+	if r.Pacing != nil {
+		f.Pacing = r.Pacing
 	}
 	if r.Missing {
 		f.Missing, f.Missed = true, kind

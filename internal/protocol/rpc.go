@@ -12,7 +12,15 @@ type RPC struct {
 	Deadline time.Duration // that the server is told (grpc-timeout); 0 means none
 	// Receive is the number of messages after which the client ends the call; 0 means that the server ends it.
 	Receive int
-	Unary   bool // methods that stream are refused
+	// Send is the number of messages to send, for methods that stream to the server: Messages over and over; 0 means that
+	// each is sent once.
+	Send int
+	// Interval is the time from when a message is due to when the next one is; 0 means that all are due at once.
+	Interval time.Duration
+	// Duration is the time after which the client ends its part of the call: it sends no further messages or, if the
+	// method doesn't stream to the server, it ends the call. 0 means none.
+	Duration time.Duration
+	Unary    bool // methods that stream are refused
 }
 
 // Texts returns the texts that may hold parameters.

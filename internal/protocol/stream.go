@@ -12,6 +12,12 @@ type Stream struct {
 	Between Times // from each message to the next
 }
 
+// Pacing is how the messages of a request were sent that are due at times of their own.
+type Pacing struct {
+	Lag    Times  // from when a message was due to when it was sent
+	Unsent uint64 // messages that were due, but the stream ended before the server had room for them
+}
+
 // StreamMessage adds a message that arrived ns after the request was encoded, or after the message before it.
 func (r *Reply) StreamMessage(ns int64) {
 	ns = max(ns, 0) // clocks can be set back

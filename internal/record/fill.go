@@ -97,6 +97,7 @@ func (o *Operation) fill(p *measure.OperationAccount, loadNs int64, hdr *measure
 	o.Service = LatencyOf(p.Service, hdr)
 	o.Lag, o.FailedResponse = LatencyOf(p.Lag, hdr), LatencyOf(p.FailedResponse, hdr)
 	o.StreamFirst, o.StreamBetween = LatencyOf(p.StreamFirst, hdr), LatencyOf(p.StreamBetween, hdr)
+	o.StreamLag = LatencyOf(p.StreamLag, hdr)
 }
 
 // FillSoFar copies the figures of an operation so far into o. Unlike Fill it leaves out whole distributions, which cost
@@ -107,6 +108,7 @@ func (o *Operation) FillSoFar(p *measure.OperationAccount, loadNs int64) {
 	o.Response, o.ResponseOK = AnswersOf(p.Answers(), nil), LatencyOf(p.Response, nil)
 	o.Service = LatencyOf(p.Service, nil)
 	o.StreamFirst, o.StreamBetween = LatencyOf(p.StreamFirst, nil), LatencyOf(p.StreamBetween, nil)
+	o.StreamLag = LatencyOf(p.StreamLag, nil)
 }
 
 // healthOf summarises the generator's state.

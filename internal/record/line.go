@@ -55,6 +55,7 @@ type operationLine struct {
 	FailedResponse   *histogramLine `json:"failed_response,omitempty"`
 	StreamFirst      *histogramLine `json:"stream_first,omitempty"`
 	StreamBetween    *histogramLine `json:"stream_between,omitempty"`
+	StreamLag        *histogramLine `json:"stream_lag,omitempty"`
 
 	Still []measure.Standstill `json:"standstills,omitempty"` // of this operation alone
 }
@@ -62,7 +63,7 @@ type operationLine struct {
 // times returns where the lines of the histograms of measure.OperationAccount.Times are, in the order of the text.
 func (l *operationLine) times() [measure.Distributions]**histogramLine {
 	return [...]**histogramLine{&l.Response, &l.WithoutGenerator, &l.Service, &l.Lag, &l.FailedResponse, &l.StreamFirst,
-		&l.StreamBetween}
+		&l.StreamBetween, &l.StreamLag}
 }
 
 type addressLine struct {

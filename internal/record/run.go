@@ -289,6 +289,8 @@ type Operation struct {
 	// and from each message to the next.
 	StreamFirst   Latency `json:"stream_first,omitzero" merge:"sums"`
 	StreamBetween Latency `json:"stream_between,omitzero" merge:"sums"`
+	// StreamLag is of messages sent at an interval: from when one was due to when it was sent.
+	StreamLag Latency `json:"stream_lag,omitzero" merge:"sums"`
 	// Standstill is that of this operation alone, while others may have succeeded; absent if there was none.
 	Standstill Standstill `json:"standstill,omitzero" merge:"sums"`
 }
@@ -296,7 +298,7 @@ type Operation struct {
 // Times returns the operation's distributions, in the order of measure.Declared.
 func (o *Operation) Times() [measure.Distributions]*Latency {
 	return [...]*Latency{&o.Response, &o.WithoutGenerator, &o.Service, &o.Lag, &o.FailedResponse, &o.StreamFirst,
-		&o.StreamBetween}
+		&o.StreamBetween, &o.StreamLag}
 }
 
 // Threshold is a rule and its result.

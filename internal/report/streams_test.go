@@ -38,9 +38,11 @@ func TestStreamsAreShown(t *testing.T) {
 	for range 6 {
 		between.Record(2e6)
 	}
+	o.StreamLag, run.Total.StreamUnsent = record.LatencyOf(between, nil), 3
 	o.StreamFirst, o.StreamBetween = record.LatencyOf(first, nil), record.LatencyOf(between, nil)
 	shown = text()
-	for _, want := range []string{"4 10 to the first 2.50 ms 2.00 ms 3.00 ms", "4.00 ms", "between 2.00 ms 2.00 ms"} {
+	for _, want := range []string{"4 10 to the first 2.50 ms 2.00 ms 3.00 ms", "4.00 ms", "between 2.00 ms 2.00 ms",
+		"message lag 2.00 ms 2.00 ms", "3 messages were due and not sent"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q isn't shown:\n%s", want, shown)
 		}

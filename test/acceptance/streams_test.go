@@ -17,9 +17,10 @@ func TestTimesOfStreamsOfWorkers(t *testing.T) {
 	t.Parallel()
 	s, home := grpcserver.Start(t), t.TempDir()
 	dir, merged := filepath.Join(home, "bundle"), filepath.Join(home, "merged")
-	o := spawn(t, home, "grpc", s.Addr, "brunt.test.Echo/List", "-d", `{"count": 5, "size": 10}`, "-n", "60", "--sessions",
-		"4", "--connections", "2", "--workers", "2", "--mixed-cores", "--threshold", "first.p(99) < 1h", "--threshold",
-		"between.max < 1h", "--bundle", dir).wait()
+	o := spawn(t, home, "grpc", s.Addr, "brunt.test.Echo/Chat", "-d", `[{"text": "a"}, {"text": "b"}]`, "--send", "5",
+		"--stream-interval", "1ms", "-n", "60", "--sessions", "4", "--connections", "2", "--workers", "2", "--mixed-cores",
+		"--threshold", "first.p(99) < 1h", "--threshold", "between.max < 1h", "--threshold",
+		"pace.max < 1h", "--bundle", dir).wait()
 	if !judged(o.code) || !strings.Contains(o.out, "STREAMS") {
 		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
@@ -34,15 +35,16 @@ func TestTimesOfStreamsOfWorkers(t *testing.T) {
 			t.Errorf("%s has no streams", part)
 		}
 	}
-	if all.StreamFirst.Count() != 60 || all.StreamBetween.Count() != 240 {
-		t.Errorf("the workers had %d streams, and %d times between messages", all.StreamFirst.Count(),
-			all.StreamBetween.Count())
+	if all.StreamFirst.Count() != 60 || all.StreamBetween.Count() != 240 || all.StreamLag.Count() != 300 {
+		t.Errorf("the workers had %d streams, %d times between messages, and sent %d messages", all.StreamFirst.Count(),
+			all.StreamBetween.Count(), all.StreamLag.Count())
 	}
 	if o := brunt(t, "merge", parts[0], parts[1], "--bundle", merged); !judged(o.code) {
 		t.Fatalf("merge: exit %d\n%s%s", o.code, o.out, o.err)
 	}
 	for want, args := range map[string][]string{
 		"to the first":        {"report", merged},
+		"message lag":         {"report", merged},
 		"stream_first_count=": {"export", dir, "--format", "influx"},
 	} {
 		if o := brunt(t, args...); !strings.Contains(o.out, want) {
@@ -62,6 +64,7 @@ func TestTimesOfStreamsOfWorkers(t *testing.T) {
 			}
 		}
 		equal("first", &run.Operations[0].StreamFirst, all.StreamFirst)
+		equal("pace", &run.Operations[0].StreamLag, all.StreamLag)
 		equal("between", &run.Operations[0].StreamBetween, all.StreamBetween)
 		equal("first of all", &run.Total.StreamFirst, all.StreamFirst)
 		for i := range run.Thresholds {

@@ -75,11 +75,20 @@ func (o *Options) certificates() error {
 	return err
 }
 
-// call returns the call without messages.
-func (o *Options) call(streams bool) *protocol.RPC {
+// call returns the call without messages. md may be nil for a method that doesn't stream.
+func (o *Options) call(md protoreflect.MethodDescriptor) *protocol.RPC {
 	c := &protocol.RPC{Method: calls.FullName(o.Call), Deadline: time.Duration(o.Timeout)}
-	if streams {
+	if md == nil {
+		return c
+	}
+	toServer := md.IsStreamingClient()
+	if toServer {
+		c.Interval = max(time.Duration(o.StreamInterval), 0)
+	} else if md.IsStreamingServer() {
 		c.Receive = int(o.StreamCallCount)
+	}
+	if toServer || md.IsStreamingServer() {
+		c.Duration = max(time.Duration(o.StreamCallDuration), 0)
 	}
 	return c
 }
@@ -111,10 +120,6 @@ func (o *Options) operation(ctx context.Context, p *plan.Plan, server *calls.Ser
 			return false, err
 		}
 	}
-	if timed && (md.IsStreamingClient() || md.IsStreamingServer()) {
-		return false, fmt.Errorf("--stream-interval and --stream-call-duration aren't supported for %s, which streams: its messages "+
-			"are sent at once; --stream-call-count limits their number", o.Call)
-	}
 	if o.binary {
 		if list, err = binaryMessages(o.data, md.Input()); err != nil {
 			return false, err
@@ -129,7 +134,7 @@ func (o *Options) operation(ctx context.Context, p *plan.Plan, server *calls.Ser
 	}
 	var steps []plan.Step
 	for _, messages := range b.messages {
-		c := o.call(md != nil && md.IsStreamingServer() && !md.IsStreamingClient())
+		c := o.call(md)
 		c.Messages, c.Metadata = messages, b.metadata
 		steps = append(steps, plan.Step{Request: protocol.Request{Verb: protocol.GRPC, RPC: c}, Params: values})
 	}
@@ -252,14 +257,14 @@ func (b *body) renew(message string, n int) string {
 
 // script makes the operation a script, whose templates are executed for each call.
 func (o *Options) script(p *plan.Plan, b *body, md protoreflect.MethodDescriptor) error {
-	c := &templated{Method: calls.FullName(o.Call), Messages: b.messages, Metadata: b.metadata,
-		Deadline: time.Duration(o.Timeout), Actions: b.actions,
+	call := o.call(md)
+	c := &templated{Method: call.Method, Messages: b.messages, Metadata: b.metadata, Deadline: call.Deadline,
+		Receive: call.Receive, Interval: call.Interval, Duration: call.Duration, Actions: b.actions,
 		Encoded: b.encoded, Test: o.Name, Conns: int(o.Connections),
 		Functions: !o.NoFunctions}
 	if md != nil {
 		c.Call = callNames{string(md.FullName()), string(md.Name()), string(md.Parent().Name()), string(md.Input().Name()),
 			string(md.Output().Name()), md.IsStreamingClient(), md.IsStreamingServer()}
-		c.Receive = o.call(md.IsStreamingServer() && !md.IsStreamingClient()).Receive
 	}
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {

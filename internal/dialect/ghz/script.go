@@ -34,6 +34,8 @@ type templated struct {
 	Metadata  [][2]string   `json:"metadata,omitempty"` // of all messages
 	Deadline  time.Duration `json:"deadline,omitempty"`
 	Receive   int           `json:"receive,omitempty"`
+	Interval  time.Duration `json:"interval,omitempty"`
+	Duration  time.Duration `json:"duration,omitempty"`
 	Actions   []string      `json:"actions"`        // of the parameters of messages and metadata
 	Encoded   []int         `json:"encoded"`        // actions whose values are in base64
 	Call      callNames     `json:"call"`           // what templates know of the method
@@ -135,7 +137,8 @@ func (p *program) Requests(operation int) (all []protocol.Request) {
 	c := &p.calls[operation]
 	for _, list := range c.Messages {
 		r := protocol.Request{Verb: protocol.GRPC, Params: make([]gen.Kind, len(c.Actions)), RPC: &protocol.RPC{
-			Method: c.Method, Messages: list, Metadata: c.Metadata, Deadline: c.Deadline, Receive: c.Receive}}
+			Method: c.Method, Messages: list, Metadata: c.Metadata, Deadline: c.Deadline, Receive: c.Receive,
+			Interval: c.Interval, Duration: c.Duration}}
 		for i := range r.Params {
 			r.Params[i] = gen.String
 		}

@@ -84,7 +84,8 @@ func (l *loop) hangUp(s *session) {
 	} else {
 		closeSocket(s.fd, s.codec)
 	}
-	s.up, s.fd = false, -1
+	s.up, s.fd, s.pacer = false, -1, nil
+	l.awaitPace(s)
 	l.reaches(s)
 	s.generation++
 	s.in, s.out, s.outPos, s.need, s.scanned = s.in[:0], s.out[:0], 0, 0, false

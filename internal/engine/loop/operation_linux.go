@@ -127,6 +127,7 @@ func (l *loop) encoded(f *request, out []byte, err *protocol.Error) {
 		l.pending.sessions++
 	}
 	s.push(f)
+	l.awaitPace(s)
 	if l.balancer != nil {
 		l.balancer.Begin(s.address)
 	}
@@ -321,6 +322,10 @@ func (l *loop) giveUp(f *request, now int64) bool {
 // wake continues a request whose pause is over, or ends one whose server has been silent for too long.
 func (l *loop) wake(f *request, now int64) {
 	switch f.phase {
+	case pacing:
+		l.speak(f.session)
+		l.flushAll(f.session)
+		return
 	case resting:
 		f.worker.free(f, f.wakeAt)
 		l.offer(f.worker)

@@ -40,6 +40,8 @@ type session struct {
 	speaker    protocol.Speaker     // nil if the codec isn't one
 	drainer    protocol.Drainer     // nil if the codec isn't one
 	dropper    protocol.Dropper     // nil if the codec isn't one
+	pacer      protocol.Pacer       // nil if the codec isn't one
+	pacing     *request             // stands for the session among the timers while pacer has something to do later
 	stateless  bool                 // the codec is a protocol.Stateless
 	draining   bool                 // the server takes no further requests
 	cancel     func(context.Context)
@@ -71,6 +73,7 @@ func (s *session) open(fd int, c *protocol.CodecConn) {
 	s.speaker, _ = c.Codec.(protocol.Speaker)
 	s.drainer, _ = c.Codec.(protocol.Drainer)
 	s.dropper, _ = c.Codec.(protocol.Dropper)
+	s.pacer, _ = c.Codec.(protocol.Pacer)
 	s.stateless, s.draining = protocol.IsStateless(c.Codec), false
 	s.cancel = c.Cancel
 	s.in = append(s.in[:0], c.Extra...)
@@ -331,6 +334,7 @@ const (
 	parked                 // the connection that its request needs
 	pausing                // the end of a pause within its operation
 	resting                // the end of the pause after an operation that has been recorded
+	pacing                 // no operation: parts of requests of its session are due later (session.pacing)
 )
 
 // request is one operation in progress. Every session has a fixed number of them, and reuses their memory.

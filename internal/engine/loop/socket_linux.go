@@ -155,7 +155,8 @@ func (l *loop) settle(s *session) {
 
 // speak adds what the server waits for besides requests.
 func (l *loop) speak(s *session) {
-	if s.speaker == nil {
+	l.pace(s)
+	if s.speaker == nil || !s.up {
 		return
 	}
 	s.out = s.speaker.Speak(s.out)

@@ -219,7 +219,9 @@ func (l *loop) finishStage() {
 		if f == nil {
 			break
 		}
-		f.worker.free(f, l.now())
+		if f.phase != pacing {
+			f.worker.free(f, l.now())
+		}
 	}
 	if p.stage.Open() {
 		p.phaseEnds = nil // the last arrival has been taken

@@ -4,8 +4,8 @@ import "math"
 
 const never = int64(math.MaxInt64)
 
-// timers is a binary heap of requests by the time at which they continue. It never grows beyond the number of requests,
-// for which it has room from the start.
+// timers is a binary heap of requests by the time at which they continue. It has room for all requests from the start,
+// and grows if there are sessions among them whose requests are sent in parts (session.pacing).
 type timers struct{ heap []*request }
 
 func newTimers(flights int) timers { return timers{make([]*request, 0, flights)} }

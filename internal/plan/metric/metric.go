@@ -47,6 +47,7 @@ var All = []Metric{
 	{Name: "lag", Aggregates: ofTimes, Better: Lower, Times: true},
 	{Name: "first", Aggregates: ofTimes, Better: Lower, Tolerance: 0.05, Times: true},   // of streams' first messages
 	{Name: "between", Aggregates: ofTimes, Better: Lower, Tolerance: 0.05, Times: true}, // of streams' messages
+	{Name: "pace", Aggregates: ofTimes, Better: Lower, Times: true},                     // of streams with an interval
 	{Name: "rate", Aggregates: []string{"rate"}, Better: Higher, Tolerance: 0.03, Part: "ok", PerS: true},
 	{Name: "count", Aggregates: []string{"count"}, Better: Higher, Tolerance: 0.03, Part: "done"},
 	{Name: "errors", Aggregates: []string{"rate", "count"}, Better: Lower, Tolerance: 0.001, Part: "failed",

@@ -52,10 +52,11 @@ func Comparisons() []string { return []string{"<", "<=", ">", ">=", "==", "!="} 
 // Response times are those of all arrivals; an arrival without a good answer exceeds every finite limit. {ok} or
 // {ok,operation:name} selects successful operations only.
 //
-// Metrics are response (the default), service, lag, and the times of streams' messages first and between, with the
-// aggregates p(0–100), avg, min, med, max and limits in milliseconds or with a unit (ns, us, µs, ms, s, m); errors and
-// dropped with the aggregates rate (limit in % or as a fraction 0–1) and count; rate (successful operations a second);
-// and count (operations done). Comparisons are < <= > >= == !=. Errors are one line that says what to write instead.
+// Metrics are response (the default), service, lag, and the times of streams' messages first, between and pace, with
+// the aggregates p(0–100), avg, min, med, max and limits in milliseconds or with a unit (ns, us, µs, ms, s, m);
+// errors and dropped with the aggregates rate (limit in % or as a fraction 0–1) and count; rate (successful
+// operations a second); and count (operations done). Comparisons are < <= > >= == !=. Errors are one line that says
+// what to write instead.
 //
 // "over 10s" after the limit requires the rule to hold in every window of that length. "at most 2m in all" after that
 // allows it to be broken for that time in total.

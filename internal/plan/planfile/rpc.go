@@ -30,6 +30,10 @@ func rpcMapping() *form.Mapping {
 		form.Key("deadline", "Deadline", form.Span{Above: true}, "that the server is told; none"),
 		form.Key("receive", "Receive", form.Whole(1, 1_000_000_000),
 			"end the call after so many messages; the server ends it"),
+		form.Key("send", "Send", form.Whole(1, 1_000_000_000), "how many messages are sent, the list over and over; each once"),
+		form.Key("interval", "Interval", form.Span{Above: true}, "between messages; they are sent at once"),
+		form.Key("duration", "Duration", form.Span{Above: true},
+			"after which no further message is sent; a call whose method takes one message ends then; none"),
 	)
 	m.After = func(r *form.Reader, o *form.Object, _ any) {
 		if o.Has("message") && o.Has("messages") {

@@ -46,6 +46,7 @@ type Conn struct {
 	eof    protocol.EOFScanner  // nil if the codec isn't one
 	idle   protocol.IdleScanner // nil if the codec isn't one
 	speaks protocol.Speaker     // nil if the codec isn't one
+	pacer  protocol.Pacer       // nil if the codec isn't one
 	cancel func(context.Context)
 
 	out       []byte
@@ -54,6 +55,8 @@ type Conn struct {
 	interrupt func()        // makes pending reads and writes return
 	ended     chan struct{} // receives when interrupt has run
 	silence   time.Duration // the longest that the server may send nothing; 0: no limit
+	limited   bool          // a read has a deadline
+	wakes     bool          // it is that of pacer
 	lastAt    time.Time     // when the last exchange ended, or the connection was last looked at
 	closed    atomic.Bool
 	lingers   chan struct{} // closed when the server has been asked to stop; nil if it needn't be
@@ -83,6 +86,7 @@ func New(o protocol.CodecConn) *Conn {
 	c.eof, _ = o.Codec.(protocol.EOFScanner)
 	c.idle, _ = o.Codec.(protocol.IdleScanner)
 	c.speaks, _ = o.Codec.(protocol.Speaker)
+	c.pacer, _ = o.Codec.(protocol.Pacer)
 	c.in.hold(o.Extra)
 	c.interrupt = func() {
 		c.net.SetDeadline(time.Unix(1, 0))
@@ -209,9 +213,7 @@ func (c *Conn) look(idle protocol.IdleScanner) error {
 				return errEnded
 			}
 			c.in.consume(n)
-			if c.speaks != nil {
-				c.speak()
-			}
+			c.speak()
 		}
 	}
 }
@@ -244,9 +246,10 @@ func (c *Conn) converse(ctx context.Context, out []byte, x *exchange) *protocol.
 	if !stop() {
 		<-c.ended
 		c.net.SetDeadline(time.Time{})
-	} else if c.silence > 0 {
+	} else if c.limited {
 		c.net.SetReadDeadline(time.Time{})
 	}
+	c.limited = false
 	c.lastAt = time.Now()
 	return failure
 }
@@ -334,6 +337,7 @@ func broken(text string) *protocol.Error {
 // receive reads and scans until the answer is complete.
 func (c *Conn) receive(ctx context.Context, x *exchange) *protocol.Error {
 	need := 0
+	heard := time.Now()
 	for {
 		for unread := c.in.unread(); len(unread) > 0 && len(unread) >= need; unread = c.in.unread() {
 			n, done, want := x.scan(unread)
@@ -342,9 +346,7 @@ func (c *Conn) receive(ctx context.Context, x *exchange) *protocol.Error {
 				return broken("the codec lost its place in the answer")
 			}
 			c.in.consume(n)
-			if c.speaks != nil {
-				c.speak()
-			}
+			c.speak()
 			if done {
 				return nil
 			}
@@ -357,12 +359,17 @@ func (c *Conn) receive(ctx context.Context, x *exchange) *protocol.Error {
 			c.drop()
 			return tooLong(held, c.in.keep)
 		}
-		err := c.listen(ctx)
+		if c.pace(x) {
+			return nil
+		}
+		err := c.listen(ctx, heard)
 		if err == nil {
 			err = c.in.fill(c.net, need)
 		}
 		switch {
 		case err == nil:
+			heard = time.Now()
+		case c.woken(ctx, err):
 		case errors.Is(err, io.EOF):
 			return c.endOfStream(ctx, x)
 		default:
@@ -371,19 +378,54 @@ func (c *Conn) receive(ctx context.Context, x *exchange) *protocol.Error {
 	}
 }
 
-// listen sets the deadline of a read, if the server's silence is limited.
-func (c *Conn) listen(ctx context.Context) error {
-	if c.silence <= 0 {
+// pace sends what is due of a request that is sent in parts, and reports whether its answer ends now.
+func (c *Conn) pace(x *exchange) (ends bool) {
+	if c.pacer == nil {
+		return false
+	}
+	if c.pacer.Pace() != 0 {
+		_, ends, _ = x.scan(nil)
+	}
+	c.speak()
+	return ends
+}
+
+// listen sets the deadline of a read: the server's silence is limited, or something is to be sent later. heard is when
+// the server sent something last.
+func (c *Conn) listen(ctx context.Context, heard time.Time) error {
+	var until time.Time
+	if c.silence > 0 {
+		until = heard.Add(c.silence)
+	}
+	c.wakes = false
+	if c.pacer != nil {
+		if wait, ok := c.pacer.Due(); ok {
+			if at := time.Now().Add(wait); until.IsZero() || at.Before(until) {
+				until, c.wakes = at, true
+			}
+		}
+	}
+	if until.IsZero() && !c.limited {
 		return nil
 	}
-	if err := c.net.SetReadDeadline(time.Now().Add(c.silence)); err != nil {
+	c.limited = !until.IsZero()
+	if err := c.net.SetReadDeadline(until); err != nil {
 		return err
 	}
 	return ctx.Err() // interrupt may have set its deadline before
 }
 
+// woken reports whether a read has failed only because something is to be sent now.
+func (c *Conn) woken(ctx context.Context, err error) bool {
+	late, ok := errors.AsType[net.Error](err)
+	return c.wakes && ok && late.Timeout() && ctx.Err() == nil
+}
+
 // speak sends what the server waits for. If that fails, the next read fails too.
 func (c *Conn) speak() {
+	if c.speaks == nil {
+		return
+	}
 	if said := c.speaks.Speak(c.said[:0]); len(said) > 0 {
 		_, _ = c.net.Write(said)
 		c.said = said

@@ -23,6 +23,8 @@ type codec struct {
 
 	current *protocol.Request // the request whose answer is being read
 	reply   *protocol.Reply   // its reply
+	paces   []pace
+	now     func() time.Time // the clock of paces
 
 	body, fields, scratch, plain []byte
 	pack                         *gzip.Writer
@@ -39,10 +41,11 @@ var (
 	_ protocol.Dropper     = (*codec)(nil)
 	_ protocol.Drainer     = (*codec)(nil)
 	_ protocol.Stateless   = (*codec)(nil)
+	_ protocol.Pacer       = (*codec)(nil)
 )
 
 func newCodec(p *prepared) *codec {
-	c := &codec{plan: p}
+	c := &codec{plan: p, now: time.Now}
 	c.Init(c, http2.NewHeaders(p.lists))
 	return c
 }
@@ -50,7 +53,7 @@ func newCodec(p *prepared) *codec {
 // Stateless implements protocol.Stateless.
 func (*codec) Stateless() bool { return true }
 
-// Encode appends a call with all its messages.
+// Encode appends a call with all its messages, or with the first if the others are due later.
 func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	k := &c.plan.calls[req.ID]
 	if refused := protocol.Arguments(args, k.params); refused != nil {
@@ -60,17 +63,22 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 		return dst, protocol.Unconnected(errLeaving)
 	}
 	c.body = c.body[:0]
-	for _, parts := range k.messages {
-		start := len(c.body)
-		b, wrong := appendParts(append(c.body, 0, 0, 0, 0, 0), parts, args, &c.scratch)
-		c.body = b
-		if wrong != nil {
-			return dst, wrong.refuse(args)
+	if k.paced && k.params > 0 {
+		for i := range k.messages { // what doesn't fit isn't found in the midst of the stream
+			if refused := c.message(k, i, args); refused != nil {
+				return dst, refused
+			}
 		}
-		if c.plan.options.gzip {
-			c.compress(start)
+		c.body = c.body[:0]
+	}
+	first := k.send
+	if k.paced {
+		first = min(first, 1)
+	}
+	for i := range first {
+		if refused := c.message(k, i, args); refused != nil {
+			return dst, refused
 		}
-		rpc.Seal(c.body, start, c.plan.options.gzip)
 	}
 	c.fields = c.fields[:0]
 	for i := range k.metadata {
@@ -85,11 +93,29 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 		}
 		c.fields = http2.AppendField(c.fields, f.name, value)
 	}
-	dst = c.Append(dst, req.ID, c.fields, c.body)
+	dst, s := c.Start(dst, req.ID, c.fields, c.body, first < k.send)
+	if k.paced {
+		c.begin(s, k, args, first)
+	}
 	if k.streamed || req.RPC.Deadline > 0 {
 		c.Stamp(time.Now().UnixNano())
 	}
 	return dst, nil
+}
+
+// message appends message i of a call to c.body.
+func (c *codec) message(k *call, i int, args []gen.Value) (refused *protocol.Error) {
+	start := len(c.body)
+	b, wrong := appendParts(append(c.body, 0, 0, 0, 0, 0), k.messages[i%len(k.messages)], args, &c.scratch)
+	c.body = b
+	if wrong != nil {
+		return wrong.refuse(args)
+	}
+	if c.plan.options.gzip {
+		c.compress(start)
+	}
+	rpc.Seal(c.body, start, c.plan.options.gzip)
+	return nil
 }
 
 var errLeaving = fmt.Errorf("the server takes no further requests over this connection")
@@ -125,7 +151,12 @@ func (c *codec) compress(start int) {
 // Scan reads the answer to req.
 func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
 	c.current, c.reply = req, reply
-	return c.Conn.Scan(buf, reply, "the answer isn't gRPC: ")
+	s, id := c.Stream, c.ID
+	n, done, need = c.Conn.Scan(buf, reply, "the answer isn't gRPC: ")
+	if done && len(c.paces) > 0 {
+		c.paced(s, id, reply)
+	}
+	return n, done, need
 }
 
 // Streams implements rpc.Handler.

@@ -107,8 +107,17 @@ func say(t *testing.T, address, file string, pipeline int, operations uint64) {
 func called(ctx context.Context, t *testing.T, address, file, method string, pipeline int, operations uint64,
 	timeout time.Duration) (total measure.Counts, reconnects uint64) {
 	t.Helper()
+	account := made(ctx, nil, t, address, file, &protocol.RPC{Method: "brunt.test.Echo/" + method}, pipeline, operations,
+		timeout)
+	return account.Totals(), account.Addresses[0].Reconnects
+}
+
+// made is called with any call, and returns all that was measured. What is in flight when hard is closed is cut off.
+func made(ctx context.Context, hard <-chan struct{}, t *testing.T, address, file string, call *protocol.RPC,
+	pipeline int, operations uint64, timeout time.Duration) *measure.Account {
+	t.Helper()
 	w, err := workload.Compile(&plan.Plan{Operations: []plan.Operation{{Name: "say", Weight: 1, Steps: []plan.Step{{
-		Request: protocol.Request{Verb: protocol.GRPC, RPC: &protocol.RPC{Method: "brunt.test.Echo/" + method}}}}}}})
+		Request: protocol.Request{Verb: protocol.GRPC, RPC: call}}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,13 +139,12 @@ func called(ctx context.Context, t *testing.T, address, file, method string, pip
 	if err := fleet.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fleet.Run(ctx, nil, schedule.Stage{Operations: operations,
+	if _, err := fleet.Run(ctx, hard, schedule.Stage{Operations: operations,
 		StartNs: cfg.Clock.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	collector.Cut(cfg.Clock.Now(), measure.Meta{})
-	account := collector.Total()
-	return account.Totals(), account.Addresses[0].Reconnects
+	return collector.Total()
 }
 
 // echoProto returns the path of a file with the definition of Echo.

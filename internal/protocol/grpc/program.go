@@ -37,6 +37,10 @@ type call struct {
 	streams  bool // the answer may have any number of messages
 	streamed bool // the request or the answer may have any number of messages
 	receive  int64
+	send     int // messages: those over and over
+	interval time.Duration
+	duration time.Duration
+	paced    bool // messages are sent, or the call ends, at times of their own
 	md       protoreflect.MethodDescriptor
 }
 
@@ -166,6 +170,9 @@ func newCall(t protocol.Target, o options, r *protocol.Request, md protoreflect.
 			texts = []string{"{}"}
 		}
 	}
+	if err := c.pace(q, len(texts)); err != nil {
+		return c, nil, err
+	}
 	with := &compiler{params: c.params, types: types}
 	for _, text := range texts {
 		parts, err := with.message(md.Input(), text)
@@ -225,6 +232,30 @@ func newCall(t protocol.Target, o options, r *protocol.Request, md protoreflect.
 	}
 	return c, fields, nil
 }
+
+// pace sets how many of the messages are sent, and when. md is known.
+func (c *call) pace(q *protocol.RPC, messages int) error {
+	toServer := c.md.IsStreamingClient()
+	switch {
+	case !toServer && (q.Interval > 0 || q.Send > 0):
+		return fmt.Errorf("%s takes one message: interval and send are for methods that stream to the server", q.Method)
+	case !c.streamed && q.Duration > 0:
+		return fmt.Errorf("%s doesn't stream: duration is for methods that do", q.Method)
+	case q.Send > 0 && messages == 0:
+		return fmt.Errorf("%s: send %d, and there are no messages", q.Method, q.Send)
+	case q.Send > mostAtOnce && q.Interval == 0:
+		return fmt.Errorf("%s: send %d without an interval; at most %d messages are sent at once", q.Method, q.Send, mostAtOnce)
+	}
+	c.send, c.interval, c.duration = messages, q.Interval, q.Duration
+	if q.Send > 0 {
+		c.send = q.Send
+	}
+	c.paced = toServer && c.send > 1 && (c.interval > 0 || c.duration > 0) || !toServer && c.duration > 0
+	return nil
+}
+
+// mostAtOnce is the greatest number of messages that are sent at once.
+const mostAtOnce = 100_000
 
 // timeout writes a duration as grpc-timeout does: at most eight digits and a unit.
 func timeout(d time.Duration) string {

@@ -36,6 +36,8 @@ type Stream struct {
 	window   int64  // how many bytes we may send
 	unsent   []byte // of the request's body: what the windows have no room for
 	sending  bool   // unsent isn't all sent
+	more     bool   // further parts of the body follow (Send)
+	expired  bool   // the answer ends without anything from the server (Expire)
 	held     bool   // it isn't open: the server takes no further stream for now
 	list     int    // if it is held: of its fields
 	extra    []byte // if it is held: further ones
@@ -137,6 +139,12 @@ func (b *headerBlock) field(h hpack.HeaderField) {
 // encoded, and the body, if there is one, in DATA frames. What the server's windows have no room for is sent as they
 // grow (Speak), and a request for which it takes no further stream when an earlier one ends.
 func (c *Conn) Append(dst []byte, list int, fields, body []byte) []byte {
+	dst, _ = c.Start(dst, list, fields, body, false)
+	return dst
+}
+
+// Start is like Append. If there is more of the body, Send sends it later. It returns the stream of the request.
+func (c *Conn) Start(dst []byte, list int, fields, body []byte, more bool) (out []byte, s *Stream) {
 	c.urgent, c.waiting = false, 0
 	c.out.B = append(dst, c.Control.B...)
 	c.Control.B = c.Control.B[:0]
@@ -144,7 +152,8 @@ func (c *Conn) Append(dst []byte, list int, fields, body []byte) []byte {
 		c.out.WriteWindowUpdate(0, uint32(c.unacknowledged))
 		c.unacknowledged = 0
 	}
-	s := c.begin()
+	s = c.begin()
+	s.more = more
 	if len(c.held) > 0 || len(c.streams) > c.most {
 		s.held, s.list, s.extra, s.unsent = true, list, append(s.extra, fields...), append(s.unsent, body...)
 		c.held = append(c.held, s)
@@ -152,9 +161,35 @@ func (c *Conn) Append(dst []byte, list int, fields, body []byte) []byte {
 		s.unsent = append(s.unsent, rest...)
 		c.wait(s, true)
 	}
-	dst, c.out.B = c.out.B, nil
-	return dst
+	out, c.out.B = c.out.B, nil
+	return out, s
 }
+
+// Send sends a further part of the body of a request; last says that it is the last one, and may be empty. Speak says
+// when it is sent.
+func (c *Conn) Send(s *Stream, part []byte, last bool) {
+	s.more, c.urgent = !last, true
+	if s.held || s.sending {
+		s.unsent = append(s.unsent, part...)
+		return
+	}
+	rest := c.send(c.Control, s, part)
+	s.unsent = append(s.unsent[:0], rest...)
+	c.wait(s, rest != nil)
+}
+
+// Has reports whether the stream of a number is in use, and s is it. Streams are used again.
+func (c *Conn) Has(s *Stream, id uint32) bool { return s.ID == id && c.stream(id) == s }
+
+// Free reports whether a further part of a request's body would be sent now: the stream is open, and the server's
+// windows had room for all parts before.
+func (s *Stream) Free() bool { return !s.held && !s.sending }
+
+// Held reports whether the server takes no further stream for now, so that nothing of the request is sent.
+func (s *Stream) Held() bool { return s.held }
+
+// Expire ends the answer on a stream: the next Scan of it finds it complete, whatever the server has sent.
+func (c *Conn) Expire(s *Stream) { s.expired = true }
 
 // open writes a request's headers and as much of its body as the windows allow, and returns the rest; nil if all of it
 // has been written.
@@ -165,7 +200,7 @@ func (c *Conn) open(to *Output, s *Stream, list int, fields, body []byte) (rest 
 		block = c.whole
 	}
 	kind, flags := http2.FrameHeaders, http2.Flags(0)
-	if len(body) == 0 {
+	if len(body) == 0 && !s.more {
 		flags = http2.FlagHeadersEndStream
 	}
 	for {
@@ -210,8 +245,12 @@ func (c *Conn) send(to *Output, s *Stream, body []byte) (rest []byte) {
 			return body
 		}
 		c.connectionWindow, s.window = c.connectionWindow-int64(n), s.window-int64(n)
-		if n == len(body) {
+		switch {
+		case n == len(body) && !s.more:
 			to.frame(http2.FrameData, http2.FlagDataEndStream, s.ID, body)
+			return nil
+		case n == len(body):
+			to.frame(http2.FrameData, 0, s.ID, body)
 			return nil
 		}
 		to.frame(http2.FrameData, 0, s.ID, body[:n])
@@ -242,6 +281,12 @@ func (c *Conn) wait(s *Stream, sending bool) {
 		c.stuck--
 	}
 	s.sending = sending
+}
+
+// stop ends what is sent of a stream.
+func (c *Conn) stop(s *Stream) {
+	s.more = false
+	c.wait(s, false)
 }
 
 // Window returns how many bytes of a request's body the server accepts at once.
@@ -309,8 +354,8 @@ func (c *Conn) Finish() {
 	if c.ID == 0 {
 		return
 	}
-	if c.sending { // the server answered before it had read the request
-		c.wait(c.Stream, false)
+	if c.sending || c.more { // the server answered before it had read the request
+		c.stop(c.Stream)
 		c.Control.WriteRSTStream(c.ID, http2.ErrCodeCancel)
 		c.urgent = true
 	}
@@ -328,7 +373,7 @@ func (c *Conn) Finish() {
 // Abandon resets the stream that is being read, because its answer isn't needed further.
 func (c *Conn) Abandon() {
 	if c.ID != 0 {
-		c.wait(c.Stream, false)
+		c.stop(c.Stream)
 		c.urgent = true
 		c.Control.WriteRSTStream(c.ID, http2.ErrCodeCancel)
 	}
@@ -351,7 +396,7 @@ func (c *Conn) Drop(stream uint64) bool {
 	}
 	s := c.streams[i]
 	c.streams = slices.Delete(c.streams, i, i+1)
-	c.wait(s, false)
+	c.stop(s)
 	if s.held {
 		c.held = slices.DeleteFunc(c.held, func(h *Stream) bool { return h == s })
 	} else {
@@ -405,6 +450,11 @@ func (c *Conn) Answers(buf []byte) (stream uint64, ok bool) {
 
 // Scan reads the answer on the stream. It is for Codec.Scan; introduction precedes the texts of violations.
 func (c *Conn) Scan(buf []byte, reply *protocol.Reply, introduction string) (n int, done bool, need int) {
+	if c.expired {
+		c.Abandon()
+		c.complete(reply)
+		return 0, true, 0
+	}
 	for {
 		f, size, need, violation := Cut(buf[n:])
 		if violation == "" && size == 0 {
@@ -440,12 +490,17 @@ func (c *Conn) Scan(buf []byte, reply *protocol.Reply, introduction string) (n i
 			c.Finish()
 			return len(buf), true, 0
 		case finished:
-			reply.BytesIn = c.Bytes
-			c.Finish()
-			reply.Fatal = reply.Fatal || c.Over() && len(c.streams) == 0
+			c.complete(reply)
 			return n, true, 0
 		}
 	}
+}
+
+// complete ends the reply of an answer that is complete.
+func (c *Conn) complete(reply *protocol.Reply) {
+	reply.BytesIn = c.Bytes
+	c.Finish()
+	reply.Fatal = reply.Fatal || c.Over() && len(c.streams) == 0
 }
 
 // unprocessed returns how many requests a GOAWAY says that the server doesn't process.
@@ -517,7 +572,7 @@ func (c *Conn) take(f *Frame, reply *protocol.Reply) (finished bool, violation p
 			return false, "a frame has a wrong length"
 		}
 		if mine {
-			c.wait(c.Stream, false)
+			c.stop(c.Stream)
 			code := http2.ErrCode(binary.BigEndian.Uint32(f.Payload))
 			c.handler.Reset(code, resetFailure(code))
 		}
@@ -660,7 +715,7 @@ func (c *Conn) goAway(f *Frame, reply *protocol.Reply) (finished bool, violation
 	if c.ID == 0 || c.ID <= last && !c.Stream.held {
 		return false, ""
 	}
-	c.wait(c.Stream, false)
+	c.stop(c.Stream)
 	reply.Again = true
 	reply.Fail(&protocol.Error{Class: protocol.Retryable, Code: "GOAWAY",
 		Text: fmt.Sprintf("the server ends the connection and didn't look at the request (HTTP/2 error %d)", uint32(code))})

@@ -77,6 +77,8 @@ func Metric(l units.Language, metric string) string {
 		return Label(l, "first message") + q
 	case "between":
 		return Label(l, "between messages") + q
+	case "pace":
+		return Label(l, "message lag") + q
 	}
 	return metric
 }

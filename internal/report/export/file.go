@@ -64,6 +64,15 @@ type row struct {
 	StreamBetweenP99  *int64   `parquet:"stream_between_p99_ns,optional"`
 	StreamBetweenP999 *int64   `parquet:"stream_between_p999_ns,optional"`
 	StreamBetweenMax  *int64   `parquet:"stream_between_max_ns,optional"`
+
+	StreamLagMin  *int64   `parquet:"stream_lag_min_ns,optional"`
+	StreamLagMean *float64 `parquet:"stream_lag_mean_ns,optional"`
+	StreamLagP50  *int64   `parquet:"stream_lag_p50_ns,optional"`
+	StreamLagP90  *int64   `parquet:"stream_lag_p90_ns,optional"`
+	StreamLagP95  *int64   `parquet:"stream_lag_p95_ns,optional"`
+	StreamLagP99  *int64   `parquet:"stream_lag_p99_ns,optional"`
+	StreamLagP999 *int64   `parquet:"stream_lag_p999_ns,optional"`
+	StreamLagMax  *int64   `parquet:"stream_lag_max_ns,optional"`
 }
 
 // figure returns a figure of a histogram by the end of its column's name; nil if there is no such figure.
