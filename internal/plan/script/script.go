@@ -131,6 +131,13 @@ type Waiter interface {
 	Wait() (pause time.Duration, quit bool)
 }
 
+// Aborter is implemented by sessions that give up after a failure.
+type Aborter interface {
+	// Aborted reports whether the session takes no further operations because of a failure, although the load isn't
+	// over. It is asked when the session has said that it quits.
+	Aborted() bool
+}
+
 // Lanes are requests of an operation that may be in flight together. Their methods are called one at a time, and not
 // while the session's are.
 type Lanes interface {
