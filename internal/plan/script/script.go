@@ -45,6 +45,13 @@ type Language interface {
 	Compile(s *Source) (Program, error)
 }
 
+// Limited is implemented by languages with options that limit how many operations the sessions begin, which belong to
+// the load that the plan was made for.
+type Limited interface {
+	// Unlimited removes these limits from options, for another load.
+	Unlimited(options map[string]string)
+}
+
 // Source is what a plan says about its scripts.
 type Source struct {
 	Protocol   string // of the target, as in plans: "pg", "mysql", …
