@@ -29,9 +29,9 @@ type Sample struct {
 }
 
 // Recorder stores the samples of one owner (an event loop, or a group of sessions). Only the owner may call Record,
-// GiveUp, Unfinished, Abort, Offer, Stall, Reconnect, SetGauges, NextPhase, Asked, Poll and Close. They take no lock, and
-// allocate only for the first sample of an operation at an address and for the first value of an octave: see Histogram.
-// A Collector collects the samples through Poll, which swaps a double buffer.
+// GiveUp, Unfinished, Abort, Offer, Stall, Reconnect, SetGauges, NextPhase, Asked, Poll and Close. They take no lock,
+// and allocate only for the first sample of an operation at an address and for the first value of an octave: see
+// Histogram. A Collector collects the samples through Poll, which swaps a double buffer.
 //
 // Padding keeps the owner's words off the cache lines of other owners and of the shared word.
 type Recorder struct {

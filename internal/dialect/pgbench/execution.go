@@ -75,8 +75,9 @@ func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 		}
 	}
 	control := func(end, _ func(message.Message)) { e.end = end }
-	return runner.Hooks{Attach: e.attach, Control: control, Dialed: e.dialed, Ready: e.ready, Sent: func(context.Context) { e.stop() },
-		Ended: e.stop, Result: e.result, Exit: e.exit, Close: e.close, Notice: e.notice}, nil
+	return runner.Hooks{Attach: e.attach, Control: control, Dialed: e.dialed, Ready: e.ready,
+		Sent: func(context.Context) { e.stop() }, Ended: e.stop, Result: e.result, Exit: e.exit, Close: e.close,
+		Notice: e.notice}, nil
 }
 
 // notice prints warnings that pgbench doesn't have, unless brunt takes its place.

@@ -43,8 +43,8 @@ func TestAddressesThatCloseConnections(t *testing.T) {
 			if err == nil {
 				_, err = driver.Dial(context.Background(), to, &protocol.Program{})
 			}
-			if err == nil {
-				t.Skip("nothing is sent before the first request")
+			if err == nil { // nothing is sent before the first request
+				return
 			}
 			if text := err.Error(); !strings.Contains(text, "closes connections at once; is the server running behind it?") &&
 				!strings.Contains(text, "no answer in time; is the server up and reachable?") {
