@@ -154,7 +154,13 @@ func newCampaignReport(s *command.Env) *cobra.Command {
 
 // readPlan returns the function that reads the plan of a campaign's step.
 func readPlan(s *command.Env) func(path string) (*plan.Plan, error) {
-	return func(path string) (*plan.Plan, error) { return flags.ReadPlan(path, s.In, s.Err) }
+	return func(path string) (*plan.Plan, error) {
+		p, err := flags.ReadPlan(path, s.In, s.Err)
+		if err != nil {
+			return nil, s.Unread(path, err)
+		}
+		return p, nil
+	}
 }
 
 // campaign returns the series.Campaign that the flags describe. steps are those of the campaign, as far as known.

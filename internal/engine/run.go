@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +49,7 @@ type Controller interface {
 // Outcome describes how a run ended. The Collector holds the measurements.
 type Outcome struct {
 	Interrupted bool            // ctx ended before the plan
-	Aborted     message.Message // why Check ended the run; zero if it did not
+	Aborted     message.Message // why Check, or the cause of ctx, ended the run; zero if neither did
 	Passed      uint64          // operations of the whole load, of every machine, up to where this one's ended
 	// Unneeded is, with Part.Shared, how many operations were given to this machine that its closed stages didn't need.
 	Unneeded uint64
@@ -65,6 +66,20 @@ func Walk(phases []plan.Phase) Next {
 		all, phases = phases, nil
 		return all
 	}
+}
+
+// Stopped is the cause of a context that ends a load by itself, and not because a user interrupted it.
+type Stopped struct{ Why message.Message }
+
+// Error returns the reason.
+func (s *Stopped) Error() string { return s.Why.String() }
+
+// StoppedBy returns why a load ended itself; zero if ctx isn't done, or for another cause.
+func StoppedBy(ctx context.Context) message.Message {
+	if s, ok := errors.AsType[*Stopped](context.Cause(ctx)); ok {
+		return s.Why
+	}
+	return message.Message{}
 }
 
 // Drive executes the phases that next returns, one after another. It returns when they are over, when ctx is done, or
@@ -84,7 +99,10 @@ func Drive(ctx context.Context, hard <-chan struct{}, cfg Config, next Next) (*O
 	cfg.Collector.Begin(r.startNs)
 
 	err := r.drive(runCtx, hard, next)
-	r.out.Interrupted = ctx.Err() != nil
+	if why := StoppedBy(ctx); !why.IsZero() && r.out.Aborted.IsZero() {
+		r.out.Aborted = why
+	}
+	r.out.Interrupted = ctx.Err() != nil && StoppedBy(ctx).IsZero()
 	return r.out, err
 }
 

@@ -55,6 +55,9 @@ type Counts struct {
 	// Inserts that inserted nothing, because the record was there already; counted as done.
 	MissingInserts uint64 `json:"missing_inserts,omitzero" help:"Inserts whose record was there already."`
 
+	// Sessions that took no further operations after a failure of this one.
+	Aborted uint64 `json:"aborted,omitzero" help:"Sessions that gave up after a failure."`
+
 	BadHash     uint64 `json:"bad_hash,omitzero" help:"Answers whose body had a wrong hash."`
 	Misdirected uint64 `json:"misdirected,omitzero" help:"Operations with a request to an address that lacks its key."`
 	Unmapped    uint64 `json:"unmapped,omitzero" help:"Operations whose bucket had no known address."`

@@ -29,9 +29,9 @@ type Sample struct {
 }
 
 // Recorder stores the samples of one owner (an event loop, or a group of sessions). Only the owner may call Record,
-// GiveUp, Unfinished, Offer, Stall, Reconnect, SetGauges, NextPhase, Asked, Poll and Close. They take no lock, and
-// allocate only for the first sample of an operation at an address and for the first value of an octave: see Histogram.
-// A Collector collects the samples through Poll, which swaps a double buffer.
+// GiveUp, Unfinished, Abort, Offer, Stall, Reconnect, SetGauges, NextPhase, Asked, Poll and Close. They take no lock,
+// and allocate only for the first sample of an operation at an address and for the first value of an octave: see
+// Histogram. A Collector collects the samples through Poll, which swaps a double buffer.
 //
 // Padding keeps the owner's words off the cache lines of other owners and of the shared word.
 type Recorder struct {
@@ -132,6 +132,9 @@ func (r *Recorder) GiveUp(operation int, why Unsent, n uint64) {
 
 // Unfinished counts n operations that were sent and are in flight when the load is cut off. They have no Sample.
 func (r *Recorder) Unfinished(operation int, n uint64) { r.active.fates[operation].Unfinished += n }
+
+// Abort counts a session that takes no further operations after a failure of an operation.
+func (r *Recorder) Abort(operation int) { r.active.fates[operation].Aborted++ }
 
 // Offer counts n arrivals that fell due.
 func (r *Recorder) Offer(n uint64) { r.active.offered += n }

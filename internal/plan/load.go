@@ -56,6 +56,7 @@ func Lasting(p *Plan, d time.Duration) error {
 	}
 	p.Load = slices.Clone(p.Load)
 	p.Load[only[0]].Duration, p.Load[only[0]].Operations = d, 0
+	p.Scripts.unlimited()
 	return nil
 }
 
@@ -123,7 +124,8 @@ func WarmUp(p *Plan, d time.Duration) error {
 }
 
 // SetLoad replaces the load of p. If l chooses operations by weight and none has a weight, counts become weights. A
-// queue needs operations with counts. A scale that the old load included no longer applies.
+// queue needs operations with counts. A scale that the old load included no longer applies, and neither do limits of
+// scripts on the number of operations.
 func (p *Plan) SetLoad(l Load) error {
 	var counts, weights bool
 	for i := range p.Operations {
@@ -139,6 +141,7 @@ func (p *Plan) SetLoad(l Load) error {
 		}
 	}
 	p.Mix, p.Load, p.Scaled = l.Mix, l.Phases, 0
+	p.Scripts.unlimited()
 	return nil
 }
 

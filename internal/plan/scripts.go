@@ -32,6 +32,15 @@ func (p *Plan) Scripted() (operations []int) {
 	return operations
 }
 
+// unlimited removes the limits of the scripts of a plan, whose load another one replaces.
+func (s *Scripts) unlimited() {
+	language, _ := script.Lookup(s.Language)
+	if l, ok := language.(script.Limited); ok && s.Options != nil {
+		s.Options = maps.Clone(s.Options)
+		l.Unlimited(s.Options)
+	}
+}
+
 // CompileScripts compiles the operations that are scripts, which program calls by their number among Scripted, and sets
 // their steps to the requests that they may send. The program is nil if there are none. Errors are Problems.
 func (p *Plan) CompileScripts() (script.Program, error) {

@@ -86,6 +86,7 @@ func (p *Phase) fill(a *measure.Account, hdr *measure.HDREncoder) {
 	}
 	p.Offered, p.Overdue = a.Offered, a.Overdue
 	p.Done, p.Errors, p.Unsent, p.Unfinished = all.Done, all.Failed(), all.Dropped(), all.Unfinished
+	p.Aborted = all.Aborted
 	p.Response = AnswersOf(all.Answers(), hdr)
 }
 

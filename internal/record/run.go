@@ -194,6 +194,7 @@ type Phase struct {
 	Errors     uint64  `json:"errors" merge:"sums"`
 	Unsent     uint64  `json:"unsent,omitempty" merge:"sums"`
 	Unfinished uint64  `json:"unfinished,omitempty" merge:"sums"`
+	Aborted    uint64  `json:"aborted,omitempty" merge:"sums"` // sessions that gave up after a failure
 	Response   Latency `json:"response" merge:"sums"`
 	RateWithin *Bounds `json:"rate_within,omitempty" merge:"sums"` // of Done a second
 	// Adaptive describes how the rate was controlled and the result; nil if the rate followed a schedule.

@@ -41,6 +41,14 @@ type Language struct{}
 // Name returns the language's name in plans.
 func (Language) Name() string { return languageName }
 
+// Unlimited implements script.Limited: sequences and ranges of tokens are begun again.
+func (Language) Unlimited(options map[string]string) {
+	delete(options, "wrap")
+	if options["wrap-ranges"] != "" {
+		options["wrap-ranges"] = "yes"
+	}
+}
+
 // Compile compiles the operations of a plan.
 func (Language) Compile(s *script.Source) (script.Program, error) {
 	profile, err := ParseProfile("profile", []byte(s.Options["profile"]))

@@ -51,14 +51,27 @@ func (f *PlanFlags) Bind(cmd *cobra.Command) {
 // Read reads the plan and applies the flags to it.
 func (f *PlanFlags) Read(s *Env, args []string) (*plan.Plan, error) {
 	p, err := f.Target.Read(args, s.In, s.Err)
-	if err == nil || s.Foreign == nil {
-		return p, err
+	if err == nil {
+		return p, nil
 	}
-	path, wrong := f.Target.File(args)
-	text, unread := ReadFile(path)
-	if line := s.Foreign(path, text); wrong == nil && unread == nil && line != nil {
-		return nil, exitcode.Usage(fmt.Errorf("%s is another tool's file and no plan; write brunt %s …, or brunt convert %s … for its plan",
-			path, strings.Join(line, " "), path))
+	if path, wrong := f.Target.File(args); wrong == nil {
+		err = s.Unread(path, err)
 	}
 	return nil, err
+}
+
+// Unread returns the error of a file that isn't read as a plan: err, unless it is another tool's file.
+func (s *Env) Unread(path string, err error) error {
+	if s.Foreign == nil {
+		return err
+	}
+	text, unread := ReadFile(path)
+	if unread != nil {
+		return err
+	}
+	if line := s.Foreign(path, text); line != nil {
+		return exitcode.Usage(fmt.Errorf("%s is another tool's file and no plan; write brunt %s …, or brunt convert %s … for its plan",
+			path, strings.Join(line, " "), path))
+	}
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/result/resulttest"
+	"brunt/internal/protocol"
 	"brunt/test/testserver"
 )
 
@@ -206,6 +207,17 @@ func TestWatches(t *testing.T) {
 	out, err := benchmark(t, s.Addr, "watch-get --streams 2 --watchers 21 --events 4")
 	if err != nil || !strings.HasPrefix(out, "Get during watch summary:\n\nSummary:\n") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// A failed put ends its session before its time; a failed get doesn't.
+func TestSessionsThatGiveUp(t *testing.T) {
+	for request, want := range map[int]bool{reqPut: true, reqGet: false} {
+		s := &watchSession{p: &watchProgram{}, sent: request}
+		step := s.Answered(&protocol.Reply{Failure: protocol.Failure{Class: protocol.Connect}})
+		if step.Quit != want || s.Aborted() != want {
+			t.Errorf("request %d: the session quits: %v, gave up: %v, want %v", request, step.Quit, s.Aborted(), want)
+		}
 	}
 }
 

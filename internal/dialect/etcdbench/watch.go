@@ -261,6 +261,7 @@ type watchSession struct {
 	received int64
 	puts     int
 	sent     int
+	gaveUp   bool
 	began    time.Time // when all watches were open
 	args     [2]gen.Value
 	arrived  []int // watch-latency: events of each watch so far
@@ -378,7 +379,8 @@ func (s *watchSession) Answered(r *protocol.Reply) script.Step {
 			p.finished.Add(1)
 		}
 		p.open.Add(int64(s.watches - s.opened))
-		return script.Step{Failure: r.Failure, Quit: s.sent != reqGet}
+		s.gaveUp = s.sent != reqGet
+		return script.Step{Failure: r.Failure, Quit: s.gaveUp}
 	}
 	switch s.sent {
 	case reqWatch:
@@ -401,6 +403,9 @@ func (s *watchSession) Answered(r *protocol.Reply) script.Step {
 	}
 	return script.Step{Quit: s.done()}
 }
+
+// Aborted implements script.Aborter.
+func (s *watchSession) Aborted() bool { return s.gaveUp }
 
 // done reports whether the session has done its part, after an operation. So no operation is begun in vain, as long as
 // a session has anything to do at all.

@@ -74,10 +74,10 @@ func (a *resultAction) process(t *thread, r *result) {
 	}
 	switch a.action {
 	case "1":
-		t.quit()
+		t.giveUp()
 	case "2", "3":
 		t.program.stop()
-		t.quit()
+		t.giveUp()
 	case "4":
 		t.leave(t.leaf.up, nextOfThread)
 	case "5":

@@ -13,6 +13,8 @@ import (
 
 	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
+	"brunt/internal/record"
 )
 
 // around returns a test plan with elements below a thread group.
@@ -238,6 +240,39 @@ func TestFailuresOfSamples(t *testing.T) {
 	} {
 		if f := (&thread{}).ends(r).Failure; f.Code+" "+f.Text != want {
 			t.Errorf("got %s %s, want %s", f.Code, f.Text, want)
+		}
+	}
+}
+
+// A thread that stops because of a failed sample has given up, which fails the run whatever its rules say. One that
+// stops because the plan says so hasn't.
+func TestThreadsThatGiveUp(t *testing.T) {
+	site := newSite(t)
+	requests := requestTo(site.Server, "good", "/hello") + requestTo(site.Server, "bad", "/status/500")
+	const stop = `<TestAction testname="stop"><intProp name="ActionProcessor.action">0</intProp></TestAction><hashTree/>`
+	const result = `<ResultAction testname="r"><intProp name="OnError.action">1</intProp></ResultAction><hashTree/>`
+	for name, c := range map[string]struct{ onError, elements, want string }{
+		"they go on":           {"continue", requests, verdict.Pass},
+		"the group stops them": {"stopthread", requests, verdict.Fail},
+		"… the test":           {"stoptest", requests, verdict.Fail},
+		"an element does":      {"continue", requests + result, verdict.Fail},
+		"the plan does":        {"continue", requests + stop, verdict.Pass},
+	} {
+		dir := t.TempDir()
+		plan, bundle := filepath.Join(dir, "plan.jmx"), filepath.Join(dir, "run")
+		text := strings.Replace(alone(c.elements), "</ThreadGroup>",
+			`<stringProp name="ThreadGroup.on_sample_error">`+c.onError+`</stringProp></ThreadGroup>`, 1)
+		if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := &command.Env{Program: "jmeter", Version: "test", Out: io.Discard, Err: io.Discard}
+		err := execute(s, []string{"-n", "-t", plan, "--bundle", bundle, "--threshold", "errors < 60%"})
+		b, opened := record.Open(record.OS{}, bundle)
+		if opened != nil {
+			t.Fatalf("%s: %v, %v", name, err, opened)
+		}
+		if v := b.Run.Verdict; v.Result != c.want {
+			t.Errorf("%s: %s because %q, want %s", name, v.Result, v.Reasons, c.want)
 		}
 	}
 }

@@ -279,6 +279,7 @@ type thread struct {
 	state   threadState
 	waiting int // timers that have been asked
 	ended   bool
+	gaveUp  bool // it has ended because of a failed sample
 	began   bool
 	dropped bool // what follows the sample has failed, so that it isn't reported
 	exchange

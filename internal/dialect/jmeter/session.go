@@ -124,6 +124,15 @@ func (p *Program) waveBegins(w int) (at time.Time, ok bool) {
 // quit ends a thread.
 func (t *thread) quit() { t.ended = true }
 
+// giveUp ends a thread because a sample has failed.
+func (t *thread) giveUp() {
+	t.quit()
+	t.gaveUp = true
+}
+
+// Aborted implements script.Aborter.
+func (t *thread) Aborted() bool { return t.gaveUp }
+
 // over counts a thread that has ended.
 func (t *thread) over() {
 	p := t.program
@@ -434,10 +443,10 @@ func (t *thread) failed() {
 	case "startnextloop":
 		t.leave(t.leaf.up, nextOfThread)
 	case "stopthread":
-		t.quit()
+		t.giveUp()
 	case "stoptest", "stoptestnow":
 		t.program.stop()
-		t.quit()
+		t.giveUp()
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/plan"
 	"brunt/internal/plan/planfile"
 	"brunt/internal/record"
@@ -135,6 +136,36 @@ func TestKilled(t *testing.T) {
 	}
 	if a := ours(newest, "-n", "-c", "2", "-t", "5"); a.code != 0 || !strings.Contains(a.out, "processed: 10/10") {
 		t.Errorf("a load after one that was killed: %+v", a)
+	}
+}
+
+// TestAbortedClients lets one client of four fail its first transaction. It is less than a hundredth of the
+// transactions, but the client sends nothing more, so that the record is no better than pgbench's exit code.
+func TestAbortedClients(t *testing.T) {
+	environment(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "one.sql")
+	text := "\\if :client_id = 2\n\\set x 1 / 0\n\\endif\nSELECT 1;\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, rate := range []string{"", "-R20000"} {
+		bundle := filepath.Join(dir, "run"+rate)
+		args := []string{"-n", "-c", "4", "-t", "100", "-f", file, "--bundle", bundle, "--threshold", "errors < 50%"}
+		if rate != "" {
+			args = append(args, rate)
+		}
+		s := &command.Env{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Program: "pgbench", Version: "test"}
+		if err := execute(s, args); exitcode.Of(err) != exitAborted {
+			t.Errorf("%s: %v", rate, err)
+		}
+		b, err := record.Open(record.OS{}, bundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := b.Run.Verdict; v.Result != verdict.Fail || b.Run.Total.Aborted != 1 {
+			t.Errorf("%s: %s because %q, %d clients aborted", rate, v.Result, v.Reasons, b.Run.Total.Aborted)
+		}
 	}
 }
 

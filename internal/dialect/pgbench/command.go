@@ -127,7 +127,7 @@ func run(s *command.Env, o *Options, workers *command.WorkerFlags) error {
 		Record:  loadtest.Record{Root: o.Ours.Results, Dir: o.Ours.Bundle, None: o.Ours.NoRecord, Upload: o.Ours.Upload},
 		Live: loadtest.Live{MetricsAddr: o.Ours.MetricsAddr, Destinations: o.Ours.Exports, Watched: o.Ours.Watched,
 			Inspected: o.Ours.Inspected, Page: o.Ours.Page},
-		Quiet: true, Hooks: e.hooks, Ending: func(end func()) { e.end = end }, Beyond: beyond,
+		Quiet: true, Hooks: e.hooks, Beyond: beyond,
 	}
 	err = l.Perform(s.Out, s.Err)
 	if c, ok := errors.AsType[*exitcode.Error](err); ok && e.replacing && c.Err != nil {

@@ -18,6 +18,7 @@ import (
 	"brunt/internal/judge/verdict"
 	"brunt/internal/plan/workload"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/runner"
 )
@@ -39,7 +40,7 @@ type execution struct {
 	program *script.Program
 	meter   *meter
 	logs    *logs
-	end     func()
+	end     func(message.Message)
 
 	began, ended time.Time
 	over         chan struct{} // closed when the load is over
@@ -73,8 +74,10 @@ func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 			return runner.Hooks{}, err
 		}
 	}
-	return runner.Hooks{Attach: e.attach, Dialed: e.dialed, Ready: e.ready, Sent: func(context.Context) { e.stop() },
-		Ended: e.stop, Result: e.result, Exit: e.exit, Close: e.close, Notice: e.notice}, nil
+	control := func(end, _ func(message.Message)) { e.end = end }
+	return runner.Hooks{Attach: e.attach, Control: control, Dialed: e.dialed, Ready: e.ready,
+		Sent: func(context.Context) { e.stop() }, Ended: e.stop, Result: e.result, Exit: e.exit, Close: e.close,
+		Notice: e.notice}, nil
 }
 
 // notice prints warnings that pgbench doesn't have, unless brunt takes its place.
@@ -203,7 +206,7 @@ func (e *execution) failed(line string) {
 	}
 	e.aborted[client] = true
 	if (e.o.ExitOnAbort || e.o.RatePerS > 0 && len(e.aborted) == e.o.Clients) && e.end != nil {
-		e.end()
+		e.end(message.New("stop.error", message.Text("text", line)))
 	}
 }
 

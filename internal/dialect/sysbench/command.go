@@ -24,6 +24,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan/script"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/runner"
 )
@@ -279,7 +280,7 @@ func (x *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	x.lines = l
 	v := runner.Hooks{
 		Sinks: []measure.Sink{l}, Attach: l.attach,
-		Control: func(end, abort func()) { l.end, l.abort = end, abort },
+		Control: func(end, abort func(message.Message)) { l.end, l.abort = end, abort },
 		Ready: func(ctx context.Context) error {
 			l.ready(ctx)
 			return nil

@@ -12,6 +12,7 @@ import (
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 // longestQueue is the number of waiting events at which sysbench gives up.
@@ -22,8 +23,8 @@ type lines struct {
 	s       *Settings
 	p       printer
 	program *program
-	abort   func() // ends the load at once
-	end     func() // ends the load, and waits for answers
+	abort   func(why message.Message) // ends the load at once
+	end     func(why message.Message) // ends the load, and waits for answers
 
 	mu      sync.Mutex // guards what follows, for the timer of --forced-shutdown
 	started bool
@@ -58,12 +59,12 @@ func newLines(s *Settings, w io.Writer) *lines {
 func (l *lines) attach(w *workload.Workload) {
 	l.program, _ = w.ScriptProgram().(*program)
 	if l.program != nil {
-		l.program.onFatal = func(e *fatalError) { l.fail(func() { l.p.failure(e, l.s.mysql()) }) }
+		l.program.onFatal = func(e *fatalError) { l.fail(e.failure.Text, func() { l.p.failure(e, l.s.mysql()) }) }
 	}
 }
 
 // fail ends the load because of an error, which say prints.
-func (l *lines) fail(say func()) {
+func (l *lines) fail(why string, say func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over || l.failed || l.ctx != nil && l.ctx.Err() != nil { // answers are no longer awaited
@@ -71,7 +72,7 @@ func (l *lines) fail(say func()) {
 	}
 	l.failed = true
 	say()
-	l.end()
+	l.end(message.New("stop.error", message.Text("text", why)))
 }
 
 // ready says that all sessions are connected. ctx ends when the load is ended.
@@ -101,7 +102,7 @@ func (l *lines) force() {
 		l.program.leaving.Store(true)
 	}
 	l.p.line(fatalLevel, "The --max-time limit has expired, forcing shutdown...")
-	l.abort()
+	l.abort(message.New("stop.forced"))
 }
 
 // totals returns the counters of all threads.
@@ -148,7 +149,7 @@ func (l *lines) Interval(iv *measure.Interval) error {
 		l.failed = true
 		l.p.line(fatalLevel, "The event queue is full. This means the worker threads are unable to keep up with the "+
 			"specified event generation rate")
-		l.end()
+		l.end(message.New("stop.queue", message.Count("n", iv.Backlog)))
 	}
 	const slackNs = int64(50 * time.Millisecond) // an interval may end slightly before its time
 	passed := l.nowNs - l.beganNs + slackNs

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brunt/internal/measure"
+	"brunt/internal/render/message"
 )
 
 // settingsOf parses a command line of run.
@@ -36,7 +37,7 @@ func printed(t *testing.T, s *Settings, seconds ...second) (text string, l *line
 	var out bytes.Buffer
 	l = newLines(s, &out)
 	l.program = &program{counters: make([]Counters, s.Threads)}
-	l.end, l.abort = func() { ended = true }, func() {}
+	l.end, l.abort = func(message.Message) { ended = true }, func(message.Message) {}
 	l.ready(t.Context())
 	at := int64(5e9)
 	for _, sec := range seconds {

@@ -16,8 +16,10 @@ import (
 
 	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/plan/planfile"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/run/loadtest"
 )
 
@@ -67,13 +69,19 @@ func TestErrorsEndTheLoad(t *testing.T) {
 			} else {
 				s.rows(t, "UPDATE sbtest1 SET k = 2147483647")
 			}
-			p := ours(t, append(args, "--threads=3", "--time=60", "run")...)
+			bundle := filepath.Join(t.TempDir(), "bundle")
+			p := called(t, "sysbench", append(args, "--bundle="+bundle, "--threads=3", "--time=60", "run")...)
 			want := map[string]string{
 				"mysql": "FATAL: mysql_stmt_execute() returned error 1264 (Out of range value for column 'k' at row ",
 				"pgsql": "FATAL: PQexecPrepared() failed: 7 integer out of range\n",
 			}[s.name]
 			if p.code != 1 || !strings.Contains(p.out, want) || strings.Contains(p.out, "SQL statistics") {
 				t.Errorf("code %d: %s\nwant %s", p.code, p.out, want)
+			}
+			if run := recordtest.Result(t, bundle); run.Verdict.Result != verdict.Fail || run.Interrupted ||
+				!strings.Contains(run.Aborted.String(), "ut of range") || run.Total.Aborted == 0 {
+				t.Errorf("%s, interrupted %v, stopped by %q, %d sessions gave up", run.Verdict.Result, run.Interrupted,
+					run.Aborted, run.Total.Aborted)
 			}
 			p = ours(t, append(args, "--tables=3", "run")...)
 			if p.code != 1 || !strings.Contains(p.out, "sbtest2") || strings.Contains(p.out, "Threads started") ||

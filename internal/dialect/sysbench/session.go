@@ -299,6 +299,9 @@ func (s *session) died() script.Step {
 	return script.Step{Failure: s.cause, Quit: true}
 }
 
+// Aborted implements script.Aborter: an error of the session has ended the load.
+func (s *session) Aborted() bool { return s.cause.Class != protocol.OK }
+
 // over ends the event.
 func (s *session) over() script.Step {
 	c := s.counters

@@ -187,7 +187,8 @@ func TestFailures(t *testing.T) {
 			p := compiledTest(t, "oltp_write_only", row.proto, 1, options)
 			var told *fatalError
 			p.onFatal = func(e *fatalError) { told = e }
-			sent, end := event(p.Session(0), p, 0, fail(1, row.failure))
+			session := p.Session(0)
+			sent, end := event(session, p, 0, fail(1, row.failure))
 			if got := kinds(sent); got != row.want {
 				t.Errorf("%s\nwant %s", got, row.want)
 			}
@@ -198,6 +199,9 @@ func TestFailures(t *testing.T) {
 			}
 			if got != row.counts || (told != nil) != row.ends || end.Quit != row.ends {
 				t.Errorf("%s, want %s; the load ends: %v %v", got, row.counts, told != nil, end.Quit)
+			}
+			if session.(script.Aborter).Aborted() != row.ends {
+				t.Errorf("the session gave up: %v, want %v", !row.ends, row.ends)
 			}
 		})
 	}

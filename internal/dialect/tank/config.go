@@ -281,7 +281,7 @@ func (c *Config) section(key, n *yaml.Node) {
 	if o == nil {
 		return
 	}
-	enabled := c.flag(o.get("enabled"), "enabled", false)
+	enabled := c.flag(o.get("enabled"), "enabled", name == "phantom") // as in Tank's own base configuration
 	switch name {
 	case "phantom":
 		if enabled {

@@ -22,6 +22,7 @@ import (
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/runner"
 )
@@ -37,7 +38,7 @@ type execution struct {
 	began            time.Time
 	outputs          *loadtest.Outputs
 	program          *Program
-	end              func()
+	end              func(message.Message)
 	folder           string
 	file             *os.File
 	phout            *bufio.Writer
@@ -80,7 +81,7 @@ func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	e.seconds, e.busy, e.all = map[int64]*second{}, map[int64]float64{}, newSecond(0)
 	e.answers, e.steps, e.under = map[uint64][]reply{}, map[uint64][]sample{}, map[uint64]begun{}
 	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Ready: e.ready, Result: e.result, Exit: e.exit,
-		Control: func(end, _ func()) { e.end = end }, Close: e.close}
+		Control: func(end, _ func(message.Message)) { e.end = end }, Close: e.close}
 	if !e.quiet && !e.replacing {
 		v.Notice = loadtest.Notices(out)
 	}
@@ -430,7 +431,7 @@ func (e *execution) stop(c criterion, s *second) {
 	fmt.Fprintf(e.outputs.Err, "%s [WARNING] Autostop criterion requested test stop on %d rps: %s\n"+
 		"%s [WARNING] Autostop criterion requested test stop: %s\n", now, len(s.all.realUs), c.source(), now, c.explain())
 	if e.end != nil {
-		e.end()
+		e.end(message.New("stop.autostop", message.Text("rule", c.source()), message.Text("why", c.explain())))
 	}
 }
 

@@ -33,6 +33,9 @@ var _ script.Language = Language{}
 // Name implements script.Language.
 func (Language) Name() string { return "tank" }
 
+// Unlimited implements script.Limited: the list is passed through again and again.
+func (Language) Unlimited(options map[string]string) { delete(options, "limit") }
+
 // Program is the compiled requests of a plan.
 type Program struct {
 	ammo       ammo

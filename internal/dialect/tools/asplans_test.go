@@ -3,6 +3,8 @@ package tools_test
 import (
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,5 +193,44 @@ func (w *worked) campaign(t *testing.T) {
 	out := w.brunt(t, "0 98 99", "campaign", "run", "campaign.yml", "--bundle", "campaign", "--quiet", "--anyway")
 	if _, err := os.Stat(filepath.Join(w.bundle("campaign"), "report-en.html")); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Loads of tools without the end that the tool gave them are those of series: a search sends its trials to their ends,
+// whatever the tool's own load had (a number of transactions for each client, an ammo limit, late requests that are all
+// sent).
+func TestSeriesOfLimitedLoads(t *testing.T) {
+	t.Parallel()
+	testserver.SkipQuick(t)
+	s := testserver.Postgres(t)
+	host, port, _ := net.SplitHostPort(s.Addr)
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(web.Close)
+	tank := "phantom:\n  address: " + web.Listener.Addr().String() + "\n  uris: [/]\n  ammo_limit: 3\n" +
+		"  load_profile: {load_type: rps, schedule: 'const(50, 1s)'}\n"
+	list := shell.List(t, "GET "+web.URL+"/")
+	for name, line := range map[string][]string{
+		"pgbench": {"pgbench", "-n", "-h", host, "-p", port, "-U", "brunt", "-c", "2", "-R", "50", "-t", "2", "-f",
+			shell.File(t, "one.sql", "SELECT 1;\n"), "postgres"},
+		"tank":   {"tank", "-c", shell.File(t, "load.yaml", tank)},
+		"hey":    {"hey", "-n", "4", "-c", "2", "-q", "25", web.URL},
+		"wrk2":   {"wrk2", "-t", "1", "-c", "2", "-d", "1", "-R", "50", web.URL},
+		"vegeta": {"vegeta", "attack", "-rate", "50", "-duration", "1s", "-targets", list},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &worked{dir: t.TempDir()}
+			shell.Put(t, w.bundle("plan.yml"), w.brunt(t, "0", append([]string{"convert"}, line...)...))
+			w.brunt(t, "0 98 99", "search", "plan.yml", "--trial", "300ms", "--warm-up", "100ms", "--pause", "0s",
+				"--trials", "2", "--threshold", "errors < 50%", "--quiet", "--bundle", "searched")
+			run := recordtest.Result(t, filepath.Join(w.bundle("searched"), "trial-01"))
+			if run.Total.Done < 8 || run.Total.Failed > 0 {
+				t.Errorf("%d done, %d failed of 15 arrivals", run.Total.Done, run.Total.Failed)
+			}
+			w.brunt(t, "0 98 99", "run", "plan.yml", "--duration", "300ms", "--quiet", "--bundle", "longer")
+			if run := w.result(t, "longer"); run.Total.Done < 8 || run.Total.Failed > 0 {
+				t.Errorf("with a duration: %d done, %d failed", run.Total.Done, run.Total.Failed)
+			}
+		})
 	}
 }

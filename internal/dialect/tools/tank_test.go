@@ -17,6 +17,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
+	"brunt/internal/record/recordtest"
 	"brunt/test/shell"
 	"brunt/test/testserver/grpcserver"
 )
@@ -127,6 +128,10 @@ autostop: {autostop: ["http(5xx, 50%, 1s)"]}
 `)
 	if o.Code != 22 || !strings.Contains(o.Out, "Autostop: 5xx codes count higher than 50.0% for 1s") {
 		t.Errorf("exit %d: %s%s", o.Code, o.Out, o.Err)
+	}
+	if want := "the run stopped itself: autostop http(5xx, 50%, 1s)"; !strings.Contains(o.Err, want) ||
+		strings.Contains(o.Err, "interrupted") {
+		t.Errorf("want %s: %s", want, o.Err)
 	}
 }
 
@@ -267,8 +272,8 @@ phantom:
   autocases: 1
 autostop: {autostop: ["http(5xx, 60%, 1s)", "http(5xx, 90%, 1s, _good)", "http(5xx, 90%, 1s, _bad)"]}
 `)
-	cmd, output := shell.Start(t, nil, "brunt", "tank", "-c", path, "--workers", "2", "--bundle",
-		filepath.Join(t.TempDir(), "bundle"))
+	bundle := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := shell.Start(t, nil, "brunt", "tank", "-c", path, "--workers", "2", "--bundle", bundle)
 	_ = cmd.Wait() // the code says it
 	said := shell.Said(t, output)
 	if code := cmd.ProcessState.ExitCode(); code != 22 || !strings.Contains(said, "_good\n") ||
@@ -278,6 +283,9 @@ autostop: {autostop: ["http(5xx, 60%, 1s)", "http(5xx, 90%, 1s, _good)", "http(5
 	if text, err := os.ReadFile(filepath.Join(artifacts, "autostop_report.txt")); err != nil ||
 		string(text) != "http(5xx, 90%, 1s, _bad)" {
 		t.Errorf("the report of autostop is %q, %v", text, err)
+	}
+	if run := recordtest.Result(t, bundle); run.Interrupted || !strings.Contains(run.Aborted.String(), "90%, 1s, _bad") {
+		t.Errorf("interrupted %v, stopped by %q", run.Interrupted, run.Aborted)
 	}
 	if _, err := os.Stat(filepath.Join(artifacts, "phout.log")); err == nil {
 		t.Error("there is a phout, whose requests aren't known")

@@ -172,12 +172,20 @@ type session struct {
 	program *Program
 	number  int
 	thread  *thread // nil: the session hasn't begun
+	broken  bool    // by a fault of the script
 	args    [1]gen.Value
 }
 
-var _ script.Rester = (*session)(nil)
+var (
+	_ script.Rester  = (*session)(nil)
+	_ script.Aborter = (*session)(nil)
+)
+
+// Aborted implements script.Aborter.
+func (s *session) Aborted() bool { return s.broken }
 
 func (s *session) fail(err error) script.Step {
+	s.broken = true
 	return script.Step{Failure: protocol.Failure{Class: protocol.Client, Code: "script", Text: err.Error()}, Quit: true}
 }
 

@@ -257,8 +257,21 @@ func TestStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := p.Session(0)
-	if step := s.Begin(0, 0); !step.Quit || step.Move != script.End {
+	if step := s.Begin(0, 0); !step.Quit || step.Move != script.End || s.(script.Aborter).Aborted() {
 		t.Errorf("%+v", step)
+	}
+	// A fault after the first requests ends the session, too, but before its time.
+	if p, err = compiled(t, "n = 0; function request() n = n + 1; return n < 9 and wrk.request() or nil end"); err != nil {
+		t.Fatal(err)
+	}
+	s = p.Session(0)
+	for range 20 {
+		if s.Begin(0, 0).Quit {
+			break
+		}
+	}
+	if !s.(script.Aborter).Aborted() {
+		t.Error("a session with a faulty script goes on, or has come to its end")
 	}
 }
 

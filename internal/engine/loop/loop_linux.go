@@ -20,6 +20,7 @@ type recorder interface {
 	OwnLag(ns int64)
 	GiveUpAt(operation int, why measure.Unsent, intendedNs, nowNs int64)
 	UnfinishedAt(operation, address int, intendedNs, nowNs int64)
+	Abort(operation int)
 	Offer(n uint64)
 	Stall()
 	Reconnect(address int)

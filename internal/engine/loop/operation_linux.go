@@ -205,11 +205,12 @@ func (l *loop) sentAgain(f *request, r *protocol.Reply) bool {
 func (l *loop) record(f *request) {
 	l.pending.operations--
 	l.deadlines.remove(f)
-	f.worker.quit = f.worker.quit || f.cursor.Quits()
 	if l.cutting {
+		f.worker.quit = f.worker.quit || f.cursor.Quits()
 		l.cutOff(f)
 		return
 	}
+	l.quits(f)
 	m := &l.sample
 	engine.Fill(m, &f.cursor)
 	m.Address, m.Open = f.session.address, l.part.stage.Open()
@@ -218,6 +219,17 @@ func (l *loop) record(f *request) {
 	l.rec.Record(m)
 	f.worker.behind = m.Carry()
 	f.cursor.Tell(f.session.address, f.intended, f.sent)
+}
+
+// quits notes whether the script of a request takes no further operations.
+func (l *loop) quits(f *request) {
+	if !f.cursor.Quits() {
+		return
+	}
+	f.worker.quit = true
+	if f.cursor.TakeAborted() {
+		l.rec.Abort(f.cursor.Operation)
+	}
 }
 
 // cutOff records an operation that ends because the load is cut off.

@@ -22,7 +22,8 @@ import (
 
 // stepping is a language of scripts with five words: walk sends a second request, after a pause, if the answer to the
 // first is odd; again fails the first attempt at every operation; quiet sends nothing; hasty awaits the answer to a
-// long request for a moment, and forks sends requests together. A session quits after turns.
+// long request for a moment, and forks sends requests together. A session quits after turns, and has given up then if
+// its last operation failed.
 type stepping struct {
 	turns int
 	mu    sync.Mutex
@@ -71,6 +72,7 @@ type stepper struct {
 	args      [1]gen.Value
 	attempts  int
 	answers   int
+	failed    bool
 	counts    [2]uint32
 	lastIndex uint64
 }
@@ -101,7 +103,10 @@ func (s *stepper) Again() script.Step {
 	return script.Step{Move: script.Send, Args: s.args[:]}
 }
 
+func (s *stepper) Aborted() bool { return s.failed }
+
 func (s *stepper) end(f protocol.Failure) script.Step {
+	s.failed = f.Class != protocol.OK
 	s.counts = [2]uint32{1, uint32(max(s.answers-1, 0))}
 	if s.word == "again" {
 		s.counts[0] = uint32(s.attempts)
@@ -251,8 +256,8 @@ func TestScriptsThatFailOnBothTiers(t *testing.T) {
 				t.Fatal(err)
 			}
 			cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
-			if o := &cfg.Collector.Total().Operations[0]; o.Done != 6 || o.Errors[class] != 6 {
-				t.Errorf("codec tier %v: %s: %d done, failures %v", codec, word, o.Done, o.Errors)
+			if o := &cfg.Collector.Total().Operations[0]; o.Done != 6 || o.Errors[class] != 6 || o.Aborted != 2 {
+				t.Errorf("codec tier %v: %s: %d done, failures %v, %d sessions gave up", codec, word, o.Done, o.Errors, o.Aborted)
 			}
 		}
 	}

@@ -113,7 +113,7 @@ func (l *loop) waits(a *worker, now int64) bool {
 	pause, quit := a.vacant.cursor.Wait()
 	switch {
 	case quit:
-		a.quit = true
+		l.quits(a.vacant)
 	case pause > 0:
 		f := a.take()
 		f.phase = resting

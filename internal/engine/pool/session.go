@@ -154,6 +154,7 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		s.execute(hard, src, i, intended)
 		s.freeAt, s.behind = s.sample.End, s.sample.Carry()
 		if s.cursor.Quits() {
+			s.quits()
 			return
 		}
 		if s.pool.cfg.Reconnect || s.cursor.Renews() {
@@ -176,6 +177,7 @@ func (s *session) wait(ctx context.Context, src source) bool {
 	for src.open() {
 		pause, quit := s.cursor.Wait()
 		if quit {
+			s.quits()
 			return false
 		}
 		if pause == 0 {
@@ -187,6 +189,13 @@ func (s *session) wait(ctx context.Context, src source) bool {
 		s.freeAt = max(s.pool.cfg.Clock.Now(), 1)
 	}
 	return true
+}
+
+// quits counts the session if it takes no further operations because of a failure.
+func (s *session) quits() {
+	if s.cursor.TakeAborted() {
+		s.pool.account.Do(func(r *measure.Recorder) { r.Abort(s.cursor.Operation) })
+	}
 }
 
 // fresh makes sure that the session's connection can be used for the operation that it has taken: the session may have

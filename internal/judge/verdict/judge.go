@@ -182,7 +182,22 @@ func (j *judge) failed() (out []failure) {
 		out = append(out, failure{servers: true, text: message.New("verdict.nothing-succeeded",
 			message.Nested("fates", j.fates()))})
 	}
-	return slices.Concat(out, j.unreadable(), j.unrecovered(), j.wrongWrites(), j.violated(), j.sessions(), j.goals())
+	return slices.Concat(out, j.unreadable(), j.unrecovered(), j.wrongWrites(), j.violated(), j.sessions(),
+		j.gaveUp(), j.goals())
+}
+
+// gaveUp returns a failure if sessions took no further operations after a failure: what they would have sent is
+// missing, however few operations have failed.
+func (j *judge) gaveUp() []failure {
+	n := 0
+	for i := range j.run.Phases { // those of a warm-up are missing afterwards
+		n += int(j.run.Phases[i].Aborted)
+	}
+	if n == 0 {
+		return nil
+	}
+	return []failure{{servers: true, text: message.New("verdict.aborted", message.Count("n", n),
+		message.Count("asked", max(j.run.Sessions, n)))}}
 }
 
 // unreadable returns a failure if answers made no sense: no share of them is tolerated by a rule about errors, because

@@ -374,6 +374,9 @@ func TestWhatSpoilsAResult(t *testing.T) {
 			a.Addresses = []measure.AddressAccount{{Reconnects: 4000}}
 			r.Failures = []record.FailureCount{{Class: "connect", Code: "53300", Count: 7}}
 		}, Fail, "only 9.00 were connected on average"},
+		{"sessions that gave up", []string{"errors < 99%"}, func(r *record.Run, _ *measure.Account) {
+			r.Phases = []record.Phase{{WarmUp: true, Aborted: 1}, {Aborted: 2}}
+		}, Fail, "3 of 16 sessions gave up after a failure before the load was over"},
 		{"stopped itself", []string{"errors < 99%"}, func(r *record.Run, _ *measure.Account) {
 			r.Aborted = message.Literal("more than 5 % of the operations failed")
 		}, Fail, "the run stopped itself: more than 5 %"},

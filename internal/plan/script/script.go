@@ -45,6 +45,13 @@ type Language interface {
 	Compile(s *Source) (Program, error)
 }
 
+// Limited is implemented by languages with options that limit how many operations the sessions begin, which belong to
+// the load that the plan was made for.
+type Limited interface {
+	// Unlimited removes these limits from options, for another load.
+	Unlimited(options map[string]string)
+}
+
 // Source is what a plan says about its scripts.
 type Source struct {
 	Protocol   string // of the target, as in plans: "pg", "mysql", …
@@ -135,6 +142,13 @@ type Waiter interface {
 	// operation begins. quit says that there is none: the session takes no further operations. Pauses are neither part of
 	// an operation's time nor limited by its timeout.
 	Wait() (pause time.Duration, quit bool)
+}
+
+// Aborter is implemented by sessions that give up after a failure.
+type Aborter interface {
+	// Aborted reports whether the session takes no further operations because of a failure, although the load isn't
+	// over. It is asked when the session has said that it quits.
+	Aborted() bool
 }
 
 // Lanes are requests of an operation that may be in flight together. Their methods are called one at a time, and not

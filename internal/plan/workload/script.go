@@ -61,6 +61,7 @@ func (s *scripts) session(number int) *scripted {
 	}
 	c := &scripted{Session: s.program.Session(s.before + number)}
 	c.rester, _ = c.Session.(script.Rester)
+	c.aborter, _ = c.Session.(script.Aborter)
 	if s.all {
 		c.chooser, _ = c.Session.(script.Chooser)
 		c.waiter, _ = c.Session.(script.Waiter)
@@ -83,6 +84,7 @@ type scripted struct {
 	chooser     script.Chooser // nil if the plan chooses
 	rester      script.Rester  // nil: the operation's Think
 	waiter      script.Waiter  // nil: it begins operations whenever it is free
+	aborter     script.Aborter // nil: it doesn't give up
 	began       bool           // a request of the attempt has been sent
 	first, last bool           // the request is the attempt's first; it is expected to be its last
 	quit        bool           // the session takes no further operations
@@ -228,6 +230,15 @@ func (c *Cursor) Silence() time.Duration {
 
 // Quits reports whether the session takes no further operations, because a script said so.
 func (c *Cursor) Quits() bool { return c.work.scripts != nil && c.script.quit }
+
+// TakeAborted reports, once, that the session has quit because of a failure.
+func (c *Cursor) TakeAborted() bool {
+	if !c.Quits() || c.script.aborter == nil || !c.script.aborter.Aborted() {
+		return false
+	}
+	c.script.aborter = nil
+	return true
+}
 
 // Counts returns what the operation counted if it is a script; nil for other operations, and after a failure.
 func (c *Cursor) Counts() []uint32 {

@@ -23,9 +23,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"strings"
+	"syscall"
 	"time"
 
 	"brunt/internal/base/sqltext"
@@ -179,6 +181,9 @@ func open(ctx context.Context, t protocol.Target, keyspace string) (c *conn, rep
 		text = fmt.Sprintf("can't connect to %s: %s; check the keyspace %s", t.Address, text, keyspace)
 	case ctx.Err() != nil, strings.Contains(text, "timeout"), strings.Contains(text, "no response"):
 		text = socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error()
+	case strings.HasSuffix(text, "EOF"), strings.HasSuffix(text, syscall.ECONNRESET.Error()),
+		strings.HasSuffix(text, syscall.EPIPE.Error()): // gocql keeps no more of it
+		text = socket.Explain(ctx, t.Address, io.EOF).Error()
 	default:
 		text = fmt.Sprintf("can't connect to %s: %s", t.Address, text)
 	}

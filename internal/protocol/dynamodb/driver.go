@@ -18,6 +18,7 @@ package dynamodb
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -95,6 +96,8 @@ func (d *Driver) open(ctx context.Context, t protocol.Target) (*conn, *protocol.
 		switch {
 		case f.Class == protocol.Timeout:
 			text = socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error()
+		case socket.Closed(f):
+			text = socket.Explain(ctx, t.Address, io.EOF).Error()
 		case f.Class == protocol.Server:
 			text += "; check access key, secret key and region"
 		}

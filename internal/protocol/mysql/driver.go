@@ -20,6 +20,7 @@ import (
 	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -119,6 +120,9 @@ func refusal(ctx context.Context, t protocol.Target, err error) *protocol.Error 
 	if !errors.As(err, &answer) {
 		if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return protocol.ConnectError(socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error(), "", err)
+		}
+		if errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, sqldriver.ErrBadConn) || socket.Closed(err) {
+			return protocol.ConnectError(socket.Explain(ctx, t.Address, io.EOF).Error(), "", err)
 		}
 		return protocol.ConnectError(fmt.Sprintf("can't connect to %s: %s; does a MySQL or MariaDB listen there?", t.Address,
 			protocol.Line(err.Error(), t.Password)), "", err)

@@ -107,6 +107,12 @@ func CloseWrite(c net.Conn, within time.Duration) {
 	}
 }
 
+// Closed reports whether an error says that the other side has closed a connection.
+func Closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
+}
+
 // NoAnswer is what Explain says of a connection that wasn't answered in time.
 const NoAnswer = "no answer in time"
 
@@ -122,6 +128,8 @@ func Explain(ctx context.Context, address string, err error) error {
 	case errors.Is(err, fs.ErrNotExist) && Network(address) == "unix":
 		return fmt.Errorf("can't connect to %s: there is no such socket; is the server running, and configured to make it?",
 			address)
+	case Closed(err):
+		return fmt.Errorf("%s closes connections at once; is the server running behind it? Does it expect TLS, or none?", address)
 	case errors.As(err, &dns):
 		return fmt.Errorf("can't connect to %s: the name can't be resolved; check the address", address)
 	}

@@ -232,7 +232,7 @@ func (w *Way) tunnel(ctx context.Context, c net.Conn, to string) error {
 	var head []byte
 	for one := make([]byte, 1); !strings.HasSuffix(string(head), "\r\n\r\n"); head = append(head, one[0]) {
 		if _, err := c.Read(one); err != nil {
-			return Explain(ctx, name, fmt.Errorf("it closed the connection without an answer: %w", err))
+			return Explain(ctx, name, fmt.Errorf("it closed the connection without an answer: %v", err))
 		}
 		if len(head) > maxProxyHead {
 			return fmt.Errorf("%s doesn't answer CONNECT with HTTP", name)

@@ -101,9 +101,10 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 			return nil, "", exitcode.Usage(err)
 		}
 	}
-	ctx, end := context.WithCancel(ctx)
+	ctx, stop := context.WithCancelCause(ctx)
+	end := func() { stop(nil) }
 	defer end()
-	hard, release := controlled(ctx, hard, v, end)
+	hard, release := controlled(ctx, hard, v, stop)
 	defer release()
 	defer boundGC()()
 	d := &leading{l: l, v: v}
@@ -410,7 +411,7 @@ func (d *leading) overSSH() launcher {
 // stops makes the workers end the load when ctx ends, and end it without waiting for answers when hard is closed. After
 // release, neither has an effect.
 func (d *leading) stops(ctx context.Context, hard <-chan struct{}) (release func()) {
-	cancel := context.AfterFunc(ctx, func() { d.c.Stop(false, message.Message{}) })
+	cancel := context.AfterFunc(ctx, func() { d.c.Stop(false, engine.StoppedBy(ctx)) })
 	over := make(chan struct{})
 	go func() {
 		select {
@@ -574,7 +575,8 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 			}
 			run.Extra[name] = value
 		}
-		run.Interrupted, run.Aborted = ctx.Err() != nil || d.c.Interrupted(), d.c.Aborted()
+		run.Aborted = d.c.Aborted()
+		run.Interrupted = ctx.Err() != nil && engine.StoppedBy(ctx).IsZero() || d.c.Interrupted()
 		if i := d.watch.Aborted(); i >= 0 && i < len(run.Thresholds) {
 			run.Thresholds[i].Aborted = true
 		}

@@ -18,6 +18,7 @@ import (
 	"brunt/internal/judge/verdict"
 	"brunt/internal/plan"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 	"brunt/internal/render/units"
 	"brunt/internal/run/runner"
 	"brunt/internal/run/scale"
@@ -40,7 +41,6 @@ type Test struct {
 	Hooks      func(*Outputs) (runner.Hooks, error) // opens the command's outputs
 	Open       Opener                               // nil means runner.Open
 	Next       engine.Next                          // chooses the next phases; nil means those of the plan
-	Ending     func(end func())                     // is given what ends the load as one interrupt does; may be nil
 	Beyond     []string                             // what the command does that no plan describes
 
 	unwritten map[string][]byte // see kept
@@ -122,9 +122,10 @@ func (l *Test) Drive(ctx context.Context, hard <-chan struct{}, out *Outputs, v 
 // returns nil and an error with the exit code.
 func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs, v *runner.Hooks) (done *runner.Runner,
 	err error) {
-	ctx, end := context.WithCancel(ctx)
+	ctx, stop := context.WithCancelCause(ctx)
+	end := func() { stop(nil) }
 	defer end()
-	hard, release := controlled(ctx, hard, v, end)
+	hard, release := controlled(ctx, hard, v, stop)
 	defer release()
 	if v.Stop != nil {
 		ctx, end = patient(ctx, hard, v.Stop)
@@ -135,9 +136,6 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	if l.Ending != nil {
-		l.Ending(end)
-	}
 	r, err := l.ready(ctx, o)
 	if err != nil {
 		return nil, Failure(ctx, err)
@@ -181,14 +179,15 @@ func patient(ctx context.Context, hard <-chan struct{}, stop func(over func()) b
 
 // controlled passes v's Control the functions that end the load. It returns the channel that takes hard's place.
 // release must be called when the load is over.
-func controlled(ctx context.Context, hard <-chan struct{}, v *runner.Hooks, end func()) (either <-chan struct{},
-	release func()) {
+func controlled(ctx context.Context, hard <-chan struct{}, v *runner.Hooks, stop context.CancelCauseFunc) (
+	either <-chan struct{}, release func()) {
 	if v.Control == nil {
 		return hard, func() {}
 	}
 	either, abort := abortable(ctx, hard)
-	v.Control(end, func() {
-		end()
+	end := func(why message.Message) { stop(&engine.Stopped{Why: why}) }
+	v.Control(end, func(why message.Message) {
+		end(why)
 		abort()
 	})
 	return either, abort

@@ -117,6 +117,9 @@ func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, drive Driver
 	// Arrivals that an overloaded target leaves unsent are not sent late, which could take as long as the operation
 	// timeout.
 	p.Settings.EndOnTime = s.last(t.N, verdict.Pass) == nil
+	if p.Settings.LatePolicy == "all" {
+		p.Settings.LatePolicy = "queue"
+	}
 	p.Settings.Interval = intervalOf(length, p.Settings.Interval)
 	next := engine.Next(nil)
 	if low := s.lowest(); t.Recover && low != nil && !paced(p) {

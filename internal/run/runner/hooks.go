@@ -6,6 +6,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan/workload"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 	"brunt/internal/server/schema/fill"
 )
 
@@ -20,10 +21,10 @@ type Hooks struct {
 	Loading  func(fill.Progress)         // progress of filling tables
 	Checking func(done, all int)         // progress of checking many statements
 	Began    func(*record.Run)           // when the sessions are connected, or the workers are ready
-	// Control is called by commands' loads, before the servers are queried, with functions that end the load: end like an
-	// interrupt, after which answers under way are awaited, abort without waiting. Both may be called at any time, and
-	// more than once.
-	Control func(end, abort func())
+	// Control is called by commands' loads, before the servers are queried, with functions that end the load for a reason:
+	// end awaits the answers under way, abort doesn't. Both may be called at any time, and more than once. The record
+	// says that the run stopped itself.
+	Control func(end, abort func(why message.Message))
 	// Stop, if not nil, is called when a user interrupts the load, by commands' loads that are sent from here. It may
 	// return true if the sessions themselves end the load, and then calls over when they have. Otherwise, and with the
 	// second interrupt, the load ends as without it.

@@ -52,9 +52,13 @@ func (s *session) abort(f protocol.Failure, messages ...string) planscript.Step 
 		}
 		messages[i] = m
 	}
+	s.gaveUp = true
 	f.Text = protocol.Line(strings.Join(messages, "; "), "") // a failure is one line
 	return planscript.Step{Move: planscript.End, Failure: f, Quit: true}
 }
+
+// Aborted implements planscript.Aborter.
+func (s *session) Aborted() bool { return s.gaveUp }
 
 // unfinished ends the client after a script that leaves a transaction open. pgbench counts it as processed; where its
 // message can't be shown, it is a failure.

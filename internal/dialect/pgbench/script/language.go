@@ -23,6 +23,9 @@ func Language() planscript.Language { return language{} }
 // Name returns the name of the language in plans.
 func (language) Name() string { return Name }
 
+// Unlimited implements planscript.Limited: each client has a number of transactions.
+func (language) Unlimited(options map[string]string) { delete(options, transactionsOption) }
+
 // Compile compiles the scripts of a plan. Its program is a *Program.
 func (language) Compile(s *planscript.Source) (planscript.Program, error) {
 	o, err := ParseOptions(s.Options)

@@ -39,6 +39,7 @@ type session struct {
 	failed   int // the command that failed; −1: none, or it is dealt with
 	tracing  tracing
 	rolling  bool      // the request is the ROLLBACK after a failure
+	gaveUp   bool      // the client is aborted
 	again    bool      // the transaction begins again after the ROLLBACK
 	request  int       // the last one
 	began    time.Time // of the current command, if commands are timed
@@ -47,7 +48,10 @@ type session struct {
 	text []byte // what args refer to
 }
 
-var _ planscript.Chooser = (*session)(nil)
+var (
+	_ planscript.Chooser = (*session)(nil)
+	_ planscript.Aborter = (*session)(nil)
+)
 
 // Choose returns the script that is begun next.
 func (s *session) Choose(uint64) int {

@@ -433,6 +433,9 @@ func (a *asking) keep(r *grpc_reflection_v1.ServerReflectionResponse) error {
 // Unreflected explains why a server's methods aren't known.
 func Unreflected(t protocol.Target, err error) *protocol.Error {
 	text := protocol.Line(status.Convert(err).Message(), "")
+	if status, _, ok := strings.Cut(text, "; transport: received unexpected content-type"); ok { // a proxy's page
+		text = status + "; does a gRPC server run there, or behind it?"
+	}
 	var unverified *tls.CertificateVerificationError
 	switch {
 	case status.Code(err) == Unknown:

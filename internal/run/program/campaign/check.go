@@ -82,7 +82,15 @@ func (p *Program) checkTargets(runs bool, valid func(*plan.Plan) error) error {
 		}
 	}
 	for i := range p.Steps {
-		if s := &p.Steps[i]; valid != nil && s.Load != nil && s.sends() {
+		s := &p.Steps[i]
+		if s.Load == nil || !s.sends() {
+			continue
+		}
+		if len(s.Load.Faults)+len(s.Load.Proxies) > 0 {
+			return fmt.Errorf("%s: step %s: plan %q has faults or proxies, and only single runs and searches disturb servers; "+
+				"take a plan without them, and send this one by brunt run --allow-faults", s.At, s.Kind, s.Load.Name)
+		}
+		if valid != nil {
 			if err := valid(s.Load); err != nil {
 				return fmt.Errorf("%s: step %s: %w", s.At, s.Kind, err)
 			}
