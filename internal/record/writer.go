@@ -184,11 +184,11 @@ func (b *Bundle) flushMerged() error {
 	return b.intervals.Flush()
 }
 
-// Failed records a failed attempt. The first few of each class and code are written to errors.ndjson with the next
+// Failed records a failed attempt. The first few of each class, code and text are written to errors.ndjson with the next
 // interval; all are counted. It is quick and does no I/O.
 func (b *Bundle) Failed(e *ErrorSample) { b.failures.add(e) }
 
-// Failures returns the numbers of failed attempts so far by class and code, the most frequent first.
+// Failures returns the numbers of failed attempts so far by class, code and text, the most frequent first.
 func (b *Bundle) Failures() []FailureCount { return b.failures.counts() }
 
 // Warnings returns the problems met while writing.
