@@ -52,7 +52,7 @@ func TestFailuresOfOneTextAreCountedTogether(t *testing.T) {
 				}
 			}
 			if got := live.counts(); !slices.Equal(got, row.want) {
-				t.Errorf("counted\n%q, want\n%q", got, row.want)
+				t.Errorf("counted\n%+v, want\n%+v", got, row.want)
 			}
 			whole := &Run{}
 			var parts []*Recorded
@@ -60,7 +60,7 @@ func TestFailuresOfOneTextAreCountedTogether(t *testing.T) {
 				parts = append(parts, &Recorded{Run: &Run{Failures: failures{f}}})
 			}
 			if mergeFailures(whole, parts); !slices.Equal(whole.Failures, row.want) {
-				t.Errorf("merged\n%q, want\n%q", whole.Failures, row.want)
+				t.Errorf("merged\n%+v, want\n%+v", whole.Failures, row.want)
 			}
 		})
 	}
@@ -75,7 +75,7 @@ func TestManyTextsAreCountedInFixedMemory(t *testing.T) {
 	counts := l.counts()
 	want := FailureCount{"server", "1", otherTexts, 1000 - 2*maxTexts}
 	if len(counts) != maxTexts+1 || counts[0] != want {
-		t.Errorf("%d texts, most of %q, want %q", len(counts), counts[0], want)
+		t.Errorf("%d texts, most of %+v, want %+v", len(counts), counts[0], want)
 	}
 }
 

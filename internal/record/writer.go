@@ -208,6 +208,9 @@ func (b *Bundle) Finish(run *Run) error {
 	run.Failures = b.Failures()
 	run.Warnings = append(run.Warnings, b.Warnings()...)
 	if e := b.writeRun(run); e != nil {
+		if unwritten && errors.Is(err, FileCause(e)) { // one full disk
+			return fmt.Errorf("%w; the last intervals are missing, too", e)
+		}
 		return joined(e, err)
 	}
 	if err == nil {
@@ -317,9 +320,9 @@ func (b *Bundle) writeRun(run *Run) error {
 		b.run = data
 	}
 	if b.began {
-		return fmt.Errorf("write %s: %w; the run can still be reported from its intervals", path, err)
+		return fmt.Errorf("%w; the run can still be reported from its intervals", err)
 	}
-	return fmt.Errorf("write %s: %w", path, err)
+	return err
 }
 
 func (b *Bundle) warn(w Warning) {
