@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -94,12 +95,27 @@ func (f *httpFlags) run(s *command.Env, targets []string) error {
 	return l.Perform(s.Out, s.Err)
 }
 
+// notForeign returns err, or what to do with another tool's file that was named as a list of requests.
+func notForeign(s *command.Env, targets []string, err error) error {
+	if len(targets) != 1 || s.Foreign == nil {
+		return err
+	}
+	text, unread := command.ReadFile(targets[0])
+	if unread != nil {
+		return err
+	}
+	if advice := s.Foreign(targets[0], text); advice != "" {
+		return errors.New(advice)
+	}
+	return err
+}
+
 // plan builds a plan from the arguments and the flags.
 func (f *httpFlags) plan(s *command.Env, targets []string) (*plan.Plan, error) {
 	f.Given, f.Lists = f.Load.Given, tools.All().Requests()
 	p, err := f.Options.Plan(targets, s.In)
 	if err != nil {
-		return nil, err
+		return nil, notForeign(s, targets, err)
 	}
 	p.Target.Way = f.way
 	if f.serverName != "" && p.Target.TLS.Enabled {

@@ -1,8 +1,7 @@
 package command
 
 import (
-	"fmt"
-	"strings"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -56,9 +55,11 @@ func (f *PlanFlags) Read(s *Env, args []string) (*plan.Plan, error) {
 	}
 	path, wrong := f.Target.File(args)
 	text, unread := ReadFile(path)
-	if line := s.Foreign(path, text); wrong == nil && unread == nil && line != nil {
-		return nil, exitcode.Usage(fmt.Errorf("%s is another tool's file and no plan; write brunt %s …, or brunt convert %s … for its plan",
-			path, strings.Join(line, " "), path))
+	if wrong != nil || unread != nil {
+		return nil, err
+	}
+	if advice := s.Foreign(path, text); advice != "" {
+		return nil, exitcode.Usage(errors.New(advice))
 	}
 	return nil, err
 }
