@@ -18,7 +18,8 @@ func foreign(linked dialect.Tools, name string, text []byte) string {
 		return advice
 	}
 	if lines, script := shellScript(linked, name, text); script && len(lines) > 0 {
-		return fmt.Sprintf("%s is a shell script and no plan; write brunt convert %s for the plan of its command line", name, name)
+		return fmt.Sprintf("%s is a shell script and no plan; write brunt convert %s for the plan of its command line", name,
+			name)
 	}
 	return ""
 }
@@ -85,12 +86,12 @@ func convertedLine(s *command.Env, linked dialect.Tools, name string, lines []co
 		program = lines[0].Words[1]
 	}
 	if n := len(lines); n > 1 {
-		return nil, fmt.Errorf("%s has %d command lines, from line %d to %d, and a plan describes one load; give one of them: "+
-			"brunt convert -- %s …", name, n, lines[0].Line, lines[n-1].Line, program)
+		return nil, fmt.Errorf("%s has %d command lines, from line %d to %d, and a plan describes one load; "+
+			"give one of them: brunt convert -- %s …", name, n, lines[0].Line, lines[n-1].Line, program)
 	}
 	if needs := lines[0].Needs; needs != "" {
-		return nil, fmt.Errorf("%s:%d: only a shell knows %s; give the command with its values: brunt convert -- %s …", name,
-			lines[0].Line, needs, program)
+		return nil, fmt.Errorf("%s:%d: only a shell knows %s; give the command with its values: brunt convert -- %s …",
+			name, lines[0].Line, needs, program)
 	}
 	words := slices.Concat(lines[0].Words, more)
 	if tool, program := linked.Called(words[0]); program != "" {

@@ -159,8 +159,8 @@ func (t Tools) Instead(name string, text []byte) string {
 // it.
 func (t Tools) Foreign(name string, text []byte) string {
 	if line := t.File(name, text); line != nil {
-		return fmt.Sprintf("%s is another tool's file and no plan; write brunt %s …, or brunt convert %s … for its plan", name,
-			strings.Join(line, " "), name)
+		return fmt.Sprintf("%s is another tool's file and no plan; write brunt %s …, or brunt convert %s … for its plan",
+			name, strings.Join(line, " "), name)
 	}
 	return t.Instead(name, text)
 }

@@ -22,8 +22,8 @@ func (r *Reply) StreamMessage(ns int64) {
 	r.Stream.Between.Add(ns)
 }
 
-// EndStream tells when the answer ended, ns after its request was sent. The first message came before: it can't be later
-// although its time is read after the kernel's time of the end, and counts from before the request was sent.
+// EndStream tells when the answer ended, ns after its request was sent. The first message came before that, although
+// its time is read after the kernel's time of the end, and counts from before the request was sent.
 func (r *Reply) EndStream(ns int64) {
 	if r.Stream != nil {
 		r.Stream.FirstNs = min(r.Stream.FirstNs, max(ns, 0))

@@ -184,8 +184,8 @@ func (b *Bundle) flushMerged() error {
 	return b.intervals.Flush()
 }
 
-// Failed records a failed attempt. The first few of each class, code and text are written to errors.ndjson with the next
-// interval; all are counted. It is quick and does no I/O.
+// Failed records a failed attempt. The first few of each class, code and text are written to errors.ndjson with the
+// next interval; all are counted. It is quick and does no I/O.
 func (b *Bundle) Failed(e *ErrorSample) { b.failures.add(e) }
 
 // Failures returns the numbers of failed attempts so far by class, code and text, the most frequent first.

@@ -11,7 +11,8 @@ func TestShellCommands(t *testing.T) {
 		script string
 		want   all
 	}{
-		"quotes": {`ab -H 'a: "b"' "c \"d\" \$e" f\ g ''`, all{{1, []string{"ab", "-H", `a: "b"`, `c "d" $e`, "f g", ""}, ""}}},
+		"quotes": {`ab -H 'a: "b"' "c \"d\" \$e" f\ g ''`,
+			all{{1, []string{"ab", "-H", `a: "b"`, `c "d" $e`, "f g", ""}, ""}}},
 		"lines": {"#!/bin/sh\n# a comment\nset -e\nwrk \\\n  -d 5 # seconds\n\nwrk -c a#b\n",
 			all{{3, []string{"set", "-e"}, ""}, {4, []string{"wrk", "-d", "5"}, ""}, {7, []string{"wrk", "-c", "a#b"}, ""}}},
 		"operators": {"a 1;b 2&& c 3 || d|e 4 &\nf", all{{1, []string{"a", "1"}, ""}, {1, []string{"b", "2"}, ""},

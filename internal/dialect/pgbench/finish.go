@@ -110,8 +110,8 @@ func (o *Options) possible() error {
 			mostTellers, most)
 	}
 	if tables := max(o.Partitions, 1); o.Scale > mostOfTable*tables {
-		return fault("--scale=%d makes a table of more than 32 TB, which PostgreSQL can't have; give at most %d, or --partitions",
-			o.Scale, mostOfTable*tables)
+		return fault("--scale=%d makes a table of more than 32 TB, which PostgreSQL can't have; give at most %d, or "+
+			"--partitions", o.Scale, mostOfTable*tables)
 	}
 	return nil
 }

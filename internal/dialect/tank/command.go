@@ -51,8 +51,8 @@ func Tool() dialect.Tool {
 
 // instead says what a file of requests needs; "" if it isn't one.
 func instead(text []byte) string {
-	const needs = ", which a load.yaml names beside a target and a schedule; write brunt tank -c load.yaml, or brunt convert " +
-		"load.yaml for its plan"
+	const needs = ", which a load.yaml names beside a target and a schedule; write brunt tank -c load.yaml, or " +
+		"brunt convert load.yaml for its plan"
 	switch {
 	case isScenarios(text):
 		return "a file of Pandora's scenarios" + needs

@@ -90,8 +90,8 @@ func product(a, b int) int {
 // mostCopied is how many bytes string.gsub may copy, which copies the whole text for each replacement.
 const mostCopied = 1 << 36
 
-// replacesTooMuch reports whether string.gsub would make a text that is too long, or take too long for it. It counts what
-// is replaced only if that may be so.
+// replacesTooMuch reports whether string.gsub would make a text that is too long, or take too long for it. It counts
+// what is replaced only if that may be so.
 func replacesTooMuch(l *lua.LState) bool {
 	text, pattern, by := l.CheckString(1), l.CheckString(2), ""
 	if s, ok := l.Get(3).(lua.LString); ok {

@@ -123,7 +123,8 @@ func rowsOf(iv *measure.Interval, n *names) (out []row) {
 			continue
 		}
 		r := row{
-			Time: time.Unix(0, iv.UnixNs).UTC(), StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: units.Clean(iv.Phase), Kind: iv.Kind,
+			Time: time.Unix(0, iv.UnixNs).UTC(), StartNs: iv.StartNs, EndNs: iv.EndNs,
+			Phase: units.Clean(iv.Phase), Kind: iv.Kind,
 			WarmUp:    iv.WarmUp,
 			Operation: nameAt(n.operations, i), Done: int64(o.Done), OK: int64(o.OK()), Failed: int64(o.Failed()),
 			Attempts: int64(o.Attempts), Retries: int64(o.Retries), Dropped: int64(o.Dropped()), Late: int64(o.Late),

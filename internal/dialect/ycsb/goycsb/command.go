@@ -63,8 +63,8 @@ func Tool() dialect.Tool {
 			if strings.HasPrefix(filepath.Ext(name), ".y") || !workloadLine().Match(text) {
 				return ""
 			}
-			return fmt.Sprintf("a workload of YCSB, which names no database; write brunt ycsb load DATABASE -P %s, or ycsb run, "+
-				"with convert after brunt for its plan", name)
+			return fmt.Sprintf("a workload of YCSB, which names no database; write brunt ycsb load DATABASE -P %s, or "+
+				"ycsb run, with convert after brunt for its plan", name)
 		},
 	}
 }
