@@ -75,11 +75,12 @@ type Rule struct {
 	Unit  string  // "ns", "fraction", "per_s" or "count"
 }
 
-// FailureCount counts the failed attempts with the same class and code.
+// FailureCount counts the failed attempts with the same class, code and text. Texts are the same if they differ only in
+// numbers, addresses and quoted names.
 type FailureCount struct {
 	Class Class
 	Code  string
-	Text  string // of the first one
+	Text  string // of the first one, with "…" for what differs
 	Count uint64
 }
 

@@ -44,14 +44,14 @@ func newConvert(s *command.Env) *cobra.Command {
 // converted returns the command line whose plan is to be printed. args is such a command line, or begins with the name
 // of a file or of a tool's program.
 func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, error) {
-	for len(args) > 1 && (args[0] == "brunt" || args[0] == asCommand) {
+	for len(args) > 1 && (args[0] == "brunt" || args[0] == asCommand || args[0] == "--") {
 		args = args[1:]
 	}
 	name := args[0]
 	switch {
 	case commands()[name] != nil, linked.Command(name) != nil, len(name) > 1 && name[0] == '-':
 		return args, nil
-	case name == "-", strings.Contains(name, "://"):
+	case name == "-", strings.Contains(name, "://") && !strings.Contains(name, " "):
 		return append([]string{httpCommand}, args...), nil
 	}
 	text, err := command.ReadFile(name)
@@ -69,15 +69,28 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 			name, name)
 	}
 	if err != nil {
+		if lines := toolLines(linked, name); strings.Contains(name, " ") && len(lines) > 0 {
+			return convertedLine(s, linked, "the command line", lines, args[1:])
+		}
 		return nil, fmt.Errorf("%w; name a file or a command that sends a load: see brunt convert --help", err)
 	}
-	_, err = planfile.Read(name, text)
-	switch _, mapping := strings.CutPrefix(filepath.Ext(name), ".y"); {
-	case err == nil || mapping:
+	return convertedFile(s, linked, text, args)
+}
+
+// convertedFile returns the command line for a file that only its text can tell.
+func convertedFile(s *command.Env, linked dialect.Tools, text []byte, args []string) ([]string, error) {
+	name := args[0]
+	if _, err := planfile.Read(name, text); err == nil {
 		return append([]string{"run"}, args...), nil
-	case ycsbWorkload().Match(text):
-		return nil, fmt.Errorf("%s is a workload of YCSB, which names no database; write brunt convert ycsb load DATABASE -P %s, or ycsb run",
-			name, name)
+	}
+	if advice := linked.Instead(name, text); advice != "" {
+		return nil, errors.New(advice)
+	}
+	if _, mapping := strings.CutPrefix(filepath.Ext(name), ".y"); mapping {
+		return append([]string{"run"}, args...), nil
+	}
+	if lines, script := shellScript(linked, name, text); script {
+		return convertedLine(s, linked, name, lines, args[1:])
 	}
 	return append([]string{httpCommand}, args...), nil
 }
@@ -93,9 +106,6 @@ func executable(name string) bool {
 	info, err := os.Stat(name)
 	return filepath.Ext(name) == ".exe" || err == nil && info.Mode().Perm()&0o111 != 0
 }
-
-// ycsbWorkload matches a line that all workloads of YCSB have.
-var ycsbWorkload = lazyregexp.New(`(?m)^\s*(workload|recordcount|operationcount)\s*[=:]`)
 
 // havePlan returns an error for a command that runs no plan.
 func havePlan(cmd *cobra.Command) error {

@@ -99,6 +99,9 @@ func (f *httpFlags) plan(s *command.Env, targets []string) (*plan.Plan, error) {
 	f.Given, f.Lists = f.Load.Given, tools.All().Requests()
 	p, err := f.Options.Plan(targets, s.In)
 	if err != nil {
+		if len(targets) == 1 { // another tool's file that was named as a list of requests
+			err = s.Unread(targets[0], err)
+		}
 		return nil, err
 	}
 	p.Target.Way = f.way

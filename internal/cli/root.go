@@ -32,7 +32,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	linked := tools.All()
 	tool, program := linked.Called(args[0])
 	s := &command.Env{In: stdin, Out: stdout, Err: stderr, Args: args, Version: version, Program: program, Form: tool.Form,
-		Foreign: linked.File}
+		Foreign: func(name string, text []byte) string { return foreign(linked, name, text) }}
 	rest, all := usage.WantsAllHelp(args[1:])
 	if program != "" {
 		rest = tool.Brunt(s, rest)

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ type Tool struct {
 	// File returns the first arguments of brunt for a file of the tool's whose name and text are given, up to the file's
 	// name; further arguments of the tool follow. nil: it isn't the tool's. It may be nil.
 	File func(name string, text []byte) []string
+	// Instead says what a file of the tool's is that no command takes alone, and what to write, to follow the file's name
+	// and "is"; "" if the file isn't such a one. It may be nil.
+	Instead func(name string, text []byte) string
 	// Form is the usual form of reports of brunt's own commands if brunt is called as such a program; "" means "text".
 	Form string
 	// Reports are the tool's forms of the report, for --output.
@@ -136,6 +140,29 @@ func (t Tools) File(name string, text []byte) []string {
 		}
 	}
 	return nil
+}
+
+// Instead says what a file is that no command takes alone, and what to write; "" if no tool knows it.
+func (t Tools) Instead(name string, text []byte) string {
+	for _, tool := range t {
+		if tool.Instead == nil {
+			continue
+		}
+		if advice := tool.Instead(name, text); advice != "" {
+			return name + " is " + advice
+		}
+	}
+	return ""
+}
+
+// Foreign says what to do with a tool's file instead of reading it as a plan or a list of requests; "" if no tool knows
+// it.
+func (t Tools) Foreign(name string, text []byte) string {
+	if line := t.File(name, text); line != nil {
+		return fmt.Sprintf("%s is another tool's file and no plan; write brunt %s …, or brunt convert %s … for its plan",
+			name, strings.Join(line, " "), name)
+	}
+	return t.Instead(name, text)
 }
 
 // Command returns the command with a name; nil if no tool has it.

@@ -28,6 +28,14 @@ func (r *Reply) StreamMessage(ns int64) {
 	r.Stream.Between.Add(ns)
 }
 
+// EndStream tells when the answer ended, ns after its request was sent. The first message came before that, although
+// its time is read after the kernel's time of the end, and counts from before the request was sent.
+func (r *Reply) EndStream(ns int64) {
+	if r.Stream != nil {
+		r.Stream.FirstNs = min(r.Stream.FirstNs, max(ns, 0))
+	}
+}
+
 // Times are any number of times, in memory that depends only on how much they differ. The zero Times is empty.
 type Times struct {
 	N            uint64

@@ -191,10 +191,7 @@ type FolderError struct {
 }
 
 func folderError(dir string, err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		err = path.Err
-	}
-	return &FolderError{dir, err}
+	return &FolderError{dir, FileCause(err)}
 }
 
 // Error says what to do on the command line.

@@ -24,12 +24,13 @@ type ErrorSample struct {
 	Attempt   int       `json:"attempt,omitempty"` // from 1
 }
 
-// FailureCount is the number of attempts that failed with the same class and code.
+// FailureCount is the number of attempts that failed with the same class, code and text. Texts are the same if they
+// differ only in numbers, addresses and quoted names.
 type FailureCount struct {
-	Class string `json:"class" merge:"same"`
-	Code  string `json:"code,omitempty" merge:"same"`
-	Text  string `json:"text" merge:"first"` // text of the first failure
-	Count uint64 `json:"count" merge:"sum"`
+	Class string `json:"class"`
+	Code  string `json:"code,omitempty"`
+	Text  string `json:"text"` // the first one's, with "…" for what differs
+	Count uint64 `json:"count"`
 }
 
 // OfConnecting reports whether the failure is that of a connection attempt.
@@ -46,33 +47,46 @@ func (f FailureCount) TurnedAway() bool {
 	return f.RefusedConnection() && f.Code != protocol.RefusedCode
 }
 
-// The limits of a failureLog: how many different (class, code) pairs are counted separately, how many samples of each
-// are kept beyond its class's share, and the length of a text in bytes.
+// The limits of a failureLog: how many different (class, code) pairs and how many texts of each are counted separately,
+// how many samples of each text are kept beyond its class's share, and the length of a text in bytes.
 const (
 	maxCodes       = 256
-	samplesPerCode = 3
+	maxTexts       = 8
+	samplesPerText = 3
 	maxTextBytes   = 500
 )
 
-// failureLog counts failed attempts by class and code, and keeps the first samples of each until they are taken.
+// The texts of failures beyond maxCodes and maxTexts.
+const (
+	otherCodes = "other codes, not counted apart"
+	otherTexts = "other texts, not counted apart"
+)
+
+// failureLog counts failed attempts by class, code and text, and keeps the first samples of each until they are taken.
 type failureLog struct {
 	perClass uint64
 	classes  [protocol.NumClasses + 1]atomic.Uint64
 
 	mu      sync.RWMutex
-	codes   map[codeKey]*codeCount
+	texts   map[codeKey]int // how many are counted
+	groups  map[groupKey]*failureGroup
 	samples [][]byte
 }
 
 type codeKey struct{ class, code string }
 
-type codeCount struct {
+type groupKey struct {
+	codeKey
+	text string // what the texts of the group have in common: see textKind
+}
+
+type failureGroup struct {
 	count atomic.Uint64
-	text  string
+	text  atomic.Pointer[string]
 }
 
 func newFailureLog(perClass int) *failureLog {
-	return &failureLog{perClass: uint64(max(perClass, 0)), codes: map[codeKey]*codeCount{}}
+	return &failureLog{perClass: uint64(max(perClass, 0)), texts: map[codeKey]int{}, groups: map[groupKey]*failureGroup{}}
 }
 
 func (l *failureLog) add(e *ErrorSample) {
@@ -82,8 +96,8 @@ func (l *failureLog) add(e *ErrorSample) {
 		slot = protocol.NumClasses
 	}
 	inClass := l.classes[slot].Add(1)
-	inCode := l.count(e)
-	if inClass <= l.perClass || inCode <= samplesPerCode {
+	inGroup := l.count(FailureCount{e.Class, e.Code, e.Text, 1})
+	if inClass <= l.perClass || inGroup <= samplesPerText {
 		sample := *e
 		sample.Text = oneLine(e.Text)
 		if line, err := finite.Marshal(&sample); err == nil {
@@ -94,30 +108,49 @@ func (l *failureLog) add(e *ErrorSample) {
 	}
 }
 
-// count counts e and returns the number of failures of its class and code so far.
-func (l *failureLog) count(e *ErrorSample) uint64 {
-	key := codeKey{e.Class, e.Code}
+// count counts f and returns the number of failures of its class, code and text so far.
+func (l *failureLog) count(f FailureCount) uint64 {
+	f.Text = oneLine(f.Text)
+	key := groupKey{codeKey{f.Class, f.Code}, textKind(f.Text)}
 	l.mu.RLock()
-	c := l.codes[key]
-	l.mu.RUnlock()
-	if c == nil {
-		c = l.newCode(key, e.Text)
+	g := l.groups[key]
+	if g == nil { // if there are too many
+		g = l.groups[groupKey{key.codeKey, otherTexts}]
 	}
-	return c.count.Add(1)
+	l.mu.RUnlock()
+	if g == nil {
+		g = l.newGroup(key, f.Text)
+	}
+	for text := g.text.Load(); *text != f.Text && *text != otherTexts && *text != otherCodes; text = g.text.Load() {
+		common := commonText(*text, f.Text, key.text)
+		if common == *text || g.text.CompareAndSwap(text, &common) {
+			break
+		}
+	}
+	return g.count.Add(f.Count)
 }
 
-func (l *failureLog) newCode(key codeKey, text string) *codeCount {
+// newGroup returns the group that counts failures with the key, of which text is the first.
+func (l *failureLog) newGroup(key groupKey, text string) *failureGroup {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.codes) >= maxCodes {
-		key.code, text = "other", "other codes, not counted apart"
+	if g := l.groups[key]; g != nil {
+		return g
 	}
-	c := l.codes[key]
-	if c == nil {
-		c = &codeCount{text: oneLine(text)}
-		l.codes[key] = c
+	switch n := l.texts[key.codeKey]; {
+	case n == 0 && len(l.texts) >= maxCodes:
+		key.code, key.text, text = "other", otherCodes, otherCodes
+	case n >= maxTexts:
+		key.text, text = otherTexts, otherTexts
 	}
-	return c
+	g := l.groups[key]
+	if g == nil {
+		g = &failureGroup{}
+		g.text.Store(&text)
+		l.groups[key] = g
+		l.texts[key.codeKey]++
+	}
+	return g
 }
 
 // take returns the samples added since the last call, one line each.
@@ -132,9 +165,9 @@ func (l *failureLog) take() [][]byte {
 func (l *failureLog) counts() []FailureCount {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	out := make([]FailureCount, 0, len(l.codes))
-	for k, c := range l.codes {
-		out = append(out, FailureCount{Class: k.class, Code: k.code, Text: c.text, Count: c.count.Load()})
+	out := make([]FailureCount, 0, len(l.groups))
+	for k, g := range l.groups {
+		out = append(out, FailureCount{Class: k.class, Code: k.code, Text: *g.text.Load(), Count: g.count.Load()})
 	}
 	sortFailures(out)
 	return out
@@ -142,13 +175,26 @@ func (l *failureLog) counts() []FailureCount {
 
 func sortFailures(f []FailureCount) {
 	slices.SortFunc(f, func(a, b FailureCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Code, b.Code),
+			cmp.Compare(a.Text, b.Text))
 	})
+}
+
+// mergeFailures adds up the failures of the parts.
+func mergeFailures(run *Run, parts []*Recorded) {
+	l := newFailureLog(0)
+	for _, p := range parts {
+		for _, f := range p.Run.Failures {
+			l.count(f)
+		}
+	}
+	run.Failures = l.counts()
 }
 
 // oneLine returns s as a single line of at most maxTextBytes and an ellipsis.
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	const most = 8 * maxTextBytes // more is read only of texts of spaces
+	s = strings.Join(strings.Fields(s[:min(len(s), most)]), " ")
 	if len(s) > maxTextBytes {
 		s = strings.ToValidUTF8(s[:maxTextBytes], "") + "…"
 	}

@@ -109,9 +109,9 @@ func TestMergeRules(t *testing.T) {
 	seed := uint64(7)
 	for name, row := range map[string]struct{ a, b, want Run }{
 		"elements of one key": {
-			Run{Failures: []FailureCount{{"timeout", "", "first", 3}, {"server", "1", "x", 1}}},
-			Run{Failures: []FailureCount{{"server", "1", "y", 2}, {"server", "2", "z", 5}}},
-			Run{Failures: []FailureCount{{"timeout", "", "first", 3}, {"server", "1", "x", 3}, {"server", "2", "z", 5}}},
+			Run{Tables: []TableUse{{Name: "a", Rows: 3}, {Name: "b", Rows: 1}}},
+			Run{Tables: []TableUse{{Name: "b", Rows: 2}, {Name: "c", Rows: 5}}},
+			Run{Tables: []TableUse{{Name: "a", Rows: 3}, {Name: "b", Rows: 1}, {Name: "c", Rows: 5}}},
 		},
 		"tables": {
 			Run{Tables: []TableUse{{Name: "cars", Origin: "brunt", Rows: 12}}},

@@ -94,8 +94,23 @@ func (Private) Create(path string) (File, error) {
 }
 
 // ReplaceFile writes data to a temporary file in the same folder and renames it to path. A reader, or the file system
-// after a crash, has either the old content or the new, never a mixture.
+// after a crash, has either the old content or the new, never a mixture. An error names path.
 func ReplaceFile(fsys FS, path string, data []byte) error {
+	if err := replaceFile(fsys, path, data); err != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: FileCause(err)}
+	}
+	return nil
+}
+
+// FileCause returns the reason why a file can't be used, without its name, for texts that have named it.
+func FileCause(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}
+
+func replaceFile(fsys FS, path string, data []byte) error {
 	temp := path + ".tmp"
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -167,11 +168,12 @@ type fullDisk struct {
 
 func (d fullDisk) Create(path string) (File, error) {
 	f, err := d.OS.Create(path)
-	return &fullFile{f, d.room}, err
+	return &fullFile{f, path, d.room}, err
 }
 
 type fullFile struct {
 	File
+	path string
 	room *int
 }
 
@@ -180,7 +182,7 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	*f.room -= n
 	n, err := f.File.Write(p[:n])
 	if err == nil && n < len(p) {
-		err = syscall.ENOSPC
+		err = &fs.PathError{Op: "write", Path: f.path, Err: syscall.ENOSPC}
 	}
 	return n, err
 }

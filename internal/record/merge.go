@@ -43,10 +43,10 @@ func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 	}
 	Fill(run, sum)
 	run.Thresholds = slices.Clone(parts[0].Run.Thresholds)
-	for _, merge := range []func(*Run, []*Recorded){mergeCeiling, mergeWatched, mergeParts, mergeFailover, mergeFaults} {
+	for _, merge := range []func(*Run, []*Recorded){mergeCeiling, mergeWatched, mergeParts, mergeFailover, mergeFaults,
+		mergeFailures} {
 		merge(run, parts)
 	}
-	sortFailures(run.Failures)
 	return run, sum, nil
 }
 

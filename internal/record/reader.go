@@ -329,7 +329,7 @@ func (r *Recorded) Tally() (*measure.Tally, error) {
 func (r *Recorded) countErrors() ([]FailureCount, error) {
 	log := newFailureLog(0)
 	err := r.Errors(func(e *ErrorSample) error {
-		log.count(e)
+		log.count(FailureCount{e.Class, e.Code, e.Text, 1})
 		return nil
 	})
 	return log.counts(), err

@@ -59,8 +59,8 @@ type Run struct {
 	Total       Operation      `json:"total" merge:"sums"`
 	Thresholds  []Threshold    `json:"thresholds,omitempty" merge:"whole"`
 	Health      Health         `json:"health" merge:"whole"`
-	Standstill  Standstill     `json:"standstill" merge:"sums"`                  // of the server, as seen by clients
-	Failures    []FailureCount `json:"failures,omitempty" merge:"by Class Code"` // failed attempts by class and code
+	Standstill  Standstill     `json:"standstill" merge:"sums"`          // of the server, as seen by clients
+	Failures    []FailureCount `json:"failures,omitempty" merge:"whole"` // failed attempts by class, code and text
 	Verdict     Verdict        `json:"verdict" merge:"sums"`
 	Warnings    []Warning      `json:"warnings,omitempty" merge:"distinct"`
 	Events      []Event        `json:"events,omitempty" merge:"sums"`        // actions and decisions during the load

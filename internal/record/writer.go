@@ -184,11 +184,11 @@ func (b *Bundle) flushMerged() error {
 	return b.intervals.Flush()
 }
 
-// Failed records a failed attempt. The first few of each class and code are written to errors.ndjson with the next
-// interval; all are counted. It is quick and does no I/O.
+// Failed records a failed attempt. The first few of each class, code and text are written to errors.ndjson with the
+// next interval; all are counted. It is quick and does no I/O.
 func (b *Bundle) Failed(e *ErrorSample) { b.failures.add(e) }
 
-// Failures returns the numbers of failed attempts so far by class and code, the most frequent first.
+// Failures returns the numbers of failed attempts so far by class, code and text, the most frequent first.
 func (b *Bundle) Failures() []FailureCount { return b.failures.counts() }
 
 // Warnings returns the problems met while writing.
@@ -208,6 +208,9 @@ func (b *Bundle) Finish(run *Run) error {
 	run.Failures = b.Failures()
 	run.Warnings = append(run.Warnings, b.Warnings()...)
 	if e := b.writeRun(run); e != nil {
+		if unwritten && errors.Is(err, FileCause(e)) { // one full disk
+			return fmt.Errorf("%w; the last intervals are missing, too", e)
+		}
 		return joined(e, err)
 	}
 	if err == nil {
@@ -317,9 +320,9 @@ func (b *Bundle) writeRun(run *Run) error {
 		b.run = data
 	}
 	if b.began {
-		return fmt.Errorf("write %s: %w; the run can still be reported from its intervals", path, err)
+		return fmt.Errorf("%w; the run can still be reported from its intervals", err)
 	}
-	return fmt.Errorf("write %s: %w", path, err)
+	return err
 }
 
 func (b *Bundle) warn(w Warning) {

@@ -90,7 +90,8 @@ func TestDiskThatStaysFullIsToldAtTheEnd(t *testing.T) {
 	}
 	fill(run, ivs)
 	err = b.Finish(run)
-	if err == nil || !strings.Contains(err.Error(), "no space left") || strings.Contains(err.Error(), "\n") {
+	if err == nil || strings.Count(err.Error(), "no space left") != 1 || strings.Count(err.Error(), RunFile) != 1 ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("Finish: %v", err)
 	}
 	if r, err := Open(OS{}, b.Dir); err != nil || r.Run.Complete {

@@ -73,7 +73,7 @@ func CSV(w io.Writer, run *record.Run) error {
 	// Write errors are kept until Error is called.
 	_ = out.Write(append(head, "verdict"))
 	for _, o := range append([]record.Operation{run.Total}, run.Operations...) {
-		row := []string{o.Name}
+		row := []string{units.Clean(o.Name)}
 		for _, n := range []uint64{o.Done, o.OK, o.Failed, o.Attempts, o.Retries, o.Dropped, o.Late} {
 			row = append(row, strconv.FormatUint(n, 10))
 		}

@@ -120,7 +120,7 @@ func (t *writer) addresses() cell.Table {
 // mostFailures limits the kinds of failures shown.
 const mostFailures = 10
 
-// failures is the table of failed attempts by class and code.
+// failures is the table of failed attempts by class, code and text.
 func (t *writer) failures() cell.Table {
 	run := t.run
 	out := cell.Table{ID: "errors", Title: t.say("ERRORS"),

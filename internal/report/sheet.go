@@ -54,7 +54,7 @@ func WritePage(name string, stdout io.Writer, s *Sheet, o Options) error {
 		err = record.ReplaceFile(record.OS{}, name, page.Bytes())
 	}
 	if err != nil {
-		return fmt.Errorf("the page can't be written to %s: %w", name, err)
+		return fmt.Errorf("the page can't be written to %s: %w", name, record.FileCause(err))
 	}
 	return nil
 }

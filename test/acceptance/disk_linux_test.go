@@ -129,6 +129,9 @@ func TestFullDisk(t *testing.T) {
 	if !strings.Contains(o.err, "no space left on device") {
 		t.Errorf("standard error doesn't say that the disk is full:\n%s", o.err)
 	}
+	if strings.Count(o.err, "run.json") > 1 {
+		t.Errorf("standard error names a file more than once:\n%s", o.err)
+	}
 	if !strings.Contains(o.out, "record-disk-full") {
 		t.Error("the result has no warning of it")
 	}

@@ -23,9 +23,8 @@ type Env struct {
 	Flags    map[string]string // see record.Run.Flags
 	PlanOnly bool              // no load is sent: its plan is printed
 	Beyond   []string          // what of the command line isn't in the plan, if PlanOnly
-	// Foreign returns the first arguments of brunt for a tool's file whose name and text are given; nil if no tool knows
-	// it. It may be nil.
-	Foreign func(name string, text []byte) []string
+	// Foreign says what to do with a file that is no plan but another tool's; "" if no tool knows it. It may be nil.
+	Foreign func(name string, text []byte) string
 }
 
 // Process returns the description of this process for records.

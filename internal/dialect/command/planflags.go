@@ -1,8 +1,7 @@
 package command
 
 import (
-	"fmt"
-	"strings"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +59,8 @@ func (f *PlanFlags) Read(s *Env, args []string) (*plan.Plan, error) {
 	return nil, err
 }
 
-// Unread returns the error of a file that isn't read as a plan: err, unless it is another tool's file.
+// Unread returns the error of a file that can't be read as a plan or a list of requests: err, or what to do with another
+// tool's file.
 func (s *Env) Unread(path string, err error) error {
 	if s.Foreign == nil {
 		return err
@@ -69,9 +69,8 @@ func (s *Env) Unread(path string, err error) error {
 	if unread != nil {
 		return err
 	}
-	if line := s.Foreign(path, text); line != nil {
-		return exitcode.Usage(fmt.Errorf("%s is another tool's file and no plan; write brunt %s …, or brunt convert %s … for its plan",
-			path, strings.Join(line, " "), path))
+	if advice := s.Foreign(path, text); advice != "" {
+		return exitcode.Usage(errors.New(advice))
 	}
 	return err
 }

@@ -109,7 +109,7 @@ func title(s string) string {
 }
 
 func repeat(n int, s string) (string, error) {
-	if n < 0 || n*len(s) > mostText {
+	if n < 0 || len(s) > 0 && n > mostText/len(s) {
 		return "", errors.New("the repeated text is too long")
 	}
 	return strings.Repeat(s, n), nil

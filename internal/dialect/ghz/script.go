@@ -10,6 +10,7 @@ import (
 	"text/template"
 	"time"
 
+	"brunt/internal/dialect/calls"
 	"brunt/internal/load/gen"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
@@ -111,7 +112,7 @@ func (c *compiled) check() error {
 	d := &draws{&r}
 	t, err := c.parse(&marks{}, d)
 	if err == nil {
-		err = t.Execute(io.Discard, &callData{callNames: c.Call})
+		err = t.Execute(&calls.Bounded{To: io.Discard}, &callData{callNames: c.Call})
 	}
 	if err != nil {
 		return fmt.Errorf("template of the call: %s", strings.TrimPrefix(err.Error(), "template: "))
@@ -178,7 +179,7 @@ func (s *session) Begin(operation int, index uint64) script.Step {
 		TimestampUnixNano: now.UnixNano()}
 	s.args, s.values.ends = s.args[:0], s.values.ends[:0]
 	s.values.text.Reset()
-	if err := s.templates[operation].Execute(&s.values.text, d); err != nil {
+	if err := s.templates[operation].Execute(&calls.Bounded{To: &s.values.text}, d); err != nil {
 		return script.Step{Failure: protocol.Failure{Class: protocol.Client, Code: "template", Text: err.Error()}}
 	}
 	text, from := []byte(s.values.text.String()), 0

@@ -5,6 +5,7 @@ import (
 	crand "crypto/rand"
 	"encoding/binary"
 	"errors"
+	"math"
 	"os"
 	"strings"
 
@@ -80,6 +81,37 @@ func (p *flagParser) finishInit() error {
 	}
 	if p.foreignKeys && !strings.Contains(o.Steps, "f") {
 		o.Steps += "f"
+	}
+	return o.possible()
+}
+
+// What PostgreSQL can have: tables of 2^32 pages, with at most accountsOfPage rows of pgbench_accounts each, and
+// pgbench_tellers.tid of 32 bits. Each partition takes a lock of every statement on the whole table. Even many more
+// locks than usual are fewer than mostPartitions.
+const (
+	accountsOfPage = 62
+	mostPages      = 1 << 32
+	mostTellers    = math.MaxInt32
+	mostPartitions = 1 << 16
+)
+
+// possible refuses tables that no server can have, before anything is done.
+func (o *Options) possible() error {
+	if strings.Contains(o.Steps, "t") && o.Partitions > mostPartitions {
+		return fault("--partitions=%d makes more tables than a server can lock in one statement; give at most %d",
+			o.Partitions, mostPartitions)
+	}
+	if !strings.ContainsAny(o.Steps, "gG") {
+		return nil
+	}
+	const mostOfTable = mostPages * accountsOfPage / accounts
+	if most := mostTellers / tellers; o.Scale > most {
+		return fault("--scale=%d makes numbers of tellers above %d, the greatest of their column; give at most %d", o.Scale,
+			mostTellers, most)
+	}
+	if tables := max(o.Partitions, 1); o.Scale > mostOfTable*tables {
+		return fault("--scale=%d makes a table of more than 32 TB, which PostgreSQL can't have; give at most %d, or "+
+			"--partitions", o.Scale, mostOfTable*tables)
 	}
 	return nil
 }

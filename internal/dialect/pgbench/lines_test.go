@@ -78,6 +78,32 @@ func TestTooManyClients(t *testing.T) {
 	}
 }
 
+// TestImpossibleTables refuses tables that no server can have before it connects.
+func TestImpossibleTables(t *testing.T) {
+	for name, row := range map[string]struct {
+		line []string
+		want string
+	}{
+		"partitions": {[]string{"--partitions=2147483647"},
+			"--partitions=2147483647 makes more tables than a server can lock in one statement; give at most 65536"},
+		"a table": {[]string{"-s", "2700000"},
+			"--scale=2700000 makes a table of more than 32 TB, which PostgreSQL can't have; give at most 2662879, or"},
+		"its partitions": {[]string{"-s", "8000000", "--partitions=3"},
+			"--scale=8000000 makes a table of more than 32 TB, which PostgreSQL can't have; give at most 7988637, or"},
+		"tellers": {[]string{"-s", "2147483647", "-I", "G", "--partitions=10000"},
+			"--scale=2147483647 makes numbers of tellers above 2147483647, the greatest of their column; give at most "},
+		"not made": {[]string{"-s", "2147483647", "--partitions=2147483647", "-I", "d"}, "connection to server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ours(newest, append([]string{"-i", "-h", "127.0.0.1", "-p", "1"}, row.line...)...)
+			if got.code != exitError || !strings.HasPrefix(got.stderr, "pgbench: error: "+row.want) ||
+				name != "not made" && strings.Count(got.stderr, "\n") != 1 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
 func TestHelpNamesEveryFlag(t *testing.T) {
 	var b bytes.Buffer
 	usage(&b, "brunt pgbench", newest)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/base/lazyregexp"
 	"brunt/internal/dialect"
@@ -45,8 +46,53 @@ func Tool() dialect.Tool {
 			}
 			return []string{"tank", "-c", name}
 		},
+		Instead: func(_ string, text []byte) string { return instead(text) },
 	}
 }
+
+// instead says what a file of requests needs; "" if it isn't one.
+func instead(text []byte) string {
+	const needs = ", which a load.yaml names beside a target and a schedule; write brunt tank -c load.yaml, or " +
+		"brunt convert load.yaml for its plan"
+	switch {
+	case isScenarios(text):
+		return "a file of Pandora's scenarios" + needs
+	case isList(text):
+		return "a list of requests of Yandex Tank" + needs
+	}
+	return ""
+}
+
+// isScenarios reports whether text holds Pandora's scenarios, in YAML, JSON or HCL.
+func isScenarios(text []byte) bool {
+	if hclScenario().Match(text) && hclRequest().Match(text) {
+		return true
+	}
+	n, err := parseYAML(text)
+	if err != nil || n.Kind != yaml.MappingNode {
+		return false
+	}
+	lists := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		lists[n.Content[i].Value] = resolve(n.Content[i+1]).Kind == yaml.SequenceNode
+	}
+	return lists["scenarios"] && (lists["requests"] || lists["calls"])
+}
+
+var (
+	hclScenario = lazyregexp.New(`(?m)^\s*scenario\s+"[^"]*"\s*\{`)
+	hclRequest  = lazyregexp.New(`(?m)^\s*(request|call)\s+"[^"]*"\s*\{`)
+)
+
+// isList reports whether text begins as a list of requests in one of Tank's formats. Other formats of requests begin
+// with a method, or are JSON with other keys.
+func isList(text []byte) bool { return listForm().Match(text) }
+
+// listForm has an alternative for each format: uri, with fields in brackets; uripost; phantom and raw; grpc/json and
+// http/json.
+var listForm = lazyregexp.New(`^(\s*\[[\w-]+:[^\]\n]*\][ \t]*\r?\n)*(\s*/\S*([ \t]\S+)?[ \t]*(\r?\n|$)` +
+	`|\s*\d+ /\S*([ \t]\S+)?[ \t]*\r?\n|\s*\d+([ \t]\S+)?[ \t]*\r?\n[A-Z]+ \S+ HTTP/` +
+	`|\s*\{[^\n]*"(call|uri)"\s*:)`)
 
 // generatorKey matches a line that configurations have, and plans haven't.
 var generatorKey = lazyregexp.New(`(?m)^(phantom|pandora|bfg|yandextank):`)

@@ -131,6 +131,9 @@ func (c *Config) addFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("can't open %s: %w", path, cause(err))
 	}
+	if isScenarios(text) {
+		return fmt.Errorf("%s is %s", path, instead(text))
+	}
 	n, err := parseYAML(text)
 	if err != nil {
 		if ini(text) {

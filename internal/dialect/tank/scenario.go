@@ -17,6 +17,7 @@ import (
 
 	"brunt/internal/base/markup"
 	"brunt/internal/base/secret"
+	"brunt/internal/dialect/calls"
 	"brunt/internal/load/gen"
 )
 
@@ -438,7 +439,7 @@ func (p *player) execute(t *compiled) (string, error) {
 		p.own[t] = own
 	}
 	var b strings.Builder
-	if err := own.Execute(&b, p.vars); err != nil {
+	if err := own.Execute(&calls.Bounded{To: &b}, p.vars); err != nil {
 		return "", fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "template: "))
 	}
 	return b.String(), nil

@@ -39,7 +39,8 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 	}
 	unveil := s.Unveil()
 	text := strings.TrimPrefix(unveil(s.Operations[0].Text), "\ufeff") // as Lua does
-	p := &Program{Out: os.Stderr, world: &world{file: "script", text: text, patience: patience, seed: s.Seed}, threads: 1}
+	p := &Program{Out: os.Stderr, world: &world{file: "script", text: text, patience: patience, memory: mostMemory,
+		seed: s.Seed}, threads: 1}
 	w := p.world
 	w.out = writerFunc(func(b []byte) (int, error) { return p.Out.Write(b) })
 	var err error

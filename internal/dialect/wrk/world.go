@@ -32,7 +32,9 @@ type world struct {
 	args       []string
 	out        io.Writer
 	patience   time.Duration
+	memory     uint64 // see mostMemory
 	seed       uint64
+	before     uint64 // memory that the process used when the script began
 
 	main    *thread
 	threads []*thread
@@ -56,6 +58,7 @@ type thread struct {
 	armed bool
 	since time.Time // when the call began; zero: none is under way
 	until sync.Mutex
+	full  bool // the call was ended because of its memory
 	end   context.CancelFunc
 }
 
@@ -68,6 +71,7 @@ func (w *world) names(word string) bool {
 // begin runs the script in all environments, and setup and init for each thread.
 func (w *world) begin(threads int) error {
 	var err error
+	w.before = heap()
 	if w.main, err = w.environment(-1); err != nil {
 		return err
 	}
@@ -122,7 +126,7 @@ func (w *world) introduce(t *thread) error {
 // environment makes an environment and runs the script in it.
 func (w *world) environment(number int) (*thread, error) {
 	t := &thread{world: w, number: number, batch: 1}
-	t.state = lua.NewState()
+	t.state = lua.NewState(lua.Options{RegistryMaxSize: mostOnStack, RegistryGrowStep: mostOnStack / 256})
 	ctx, end := context.WithCancel(context.Background())
 	t.state.SetContext(ctx)
 	t.end = end
@@ -137,29 +141,13 @@ func (w *world) environment(number int) (*thread, error) {
 	return t, err
 }
 
-// look ends the call under way if it has taken too long.
-func (t *thread) look() {
-	t.until.Lock()
-	defer t.until.Unlock()
-	t.armed = false
-	if t.since.IsZero() {
-		return
-	}
-	if left := t.world.patience - time.Since(t.since); left > 0 {
-		t.armed = true
-		t.watch.Reset(left)
-		return
-	}
-	t.end()
-}
-
 // enter and leave enclose a call, so that it is ended if it doesn't return.
 func (t *thread) enter() {
 	t.until.Lock()
 	t.since = time.Now()
 	if !t.armed {
 		t.armed = true
-		t.watch.Reset(t.world.patience)
+		t.watch.Reset(glance)
 	}
 	t.until.Unlock()
 }
@@ -176,6 +164,10 @@ func (t *thread) call(f *lua.LFunction, results int, args ...lua.LValue) (lua.LV
 	err := t.state.CallByParam(lua.P{Fn: f, NRet: results, Protect: true}, args...)
 	t.leave()
 	if err != nil {
+		if t.state.Context().Err() != nil && t.full {
+			return nil, fmt.Errorf("%s: the script uses more than %d MiB of memory; does it join or collect without end?: %w",
+				t.world.file, t.world.memory>>20, fault("", err))
+		}
 		if t.state.Context().Err() != nil {
 			return nil, fmt.Errorf("%s: a function has run for %s without returning; does it loop for ever?: %w",
 				t.world.file, t.world.patience, fault("", err))
@@ -228,7 +220,7 @@ func (t *thread) libraries() {
 	}
 	l.SetGlobal("print", l.NewFunction(func(l *lua.LState) int { write(l, 1, "\t", "\n"); return 0 }))
 	t.formatting()
-	t.repeating()
+	t.bounds()
 	t.randomness()
 	io := l.GetGlobal("io")
 	l.SetField(io, "write", l.NewFunction(func(l *lua.LState) int { write(l, 1, "", ""); return 0 }))
@@ -299,21 +291,6 @@ func (t *thread) formatting() {
 			l.Push(v)
 		}
 		l.Call(len(args), 1)
-		return 1
-	}))
-}
-
-// mostRepeated is how long a text of string.rep may be, in bytes. LuaJIT has no memory for one of twice that length.
-const mostRepeated = 1 << 30
-
-// repeating bounds string.rep, which isn't ended by a limit on time while it makes a text.
-func (t *thread) repeating() {
-	t.state.SetField(t.state.GetGlobal("string"), "rep", t.state.NewFunction(func(l *lua.LState) int {
-		text, n := l.CheckString(1), max(l.CheckInt(2), 0)
-		if n > 0 && len(text) > mostRepeated/n {
-			l.RaiseError("not enough memory")
-		}
-		l.Push(lua.LString(strings.Repeat(text, n)))
 		return 1
 	}))
 }

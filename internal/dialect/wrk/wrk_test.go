@@ -215,9 +215,36 @@ func TestLoopsEnd(t *testing.T) {
 	}
 }
 
+// A function that joins texts or collects values without end is ended when it uses too much memory.
+func TestMemoryIsBounded(t *testing.T) {
+	for name, text := range map[string]string{
+		"doubling":   `s = "x" while true do s = s .. s end`,
+		"lengthened": `function init() s = ("x"):rep(1e6) all = {} while true do all[#all + 1] = s .. #all end end`,
+		"collected":  `function request() t = {} while true do t[#t + 1] = {#t} end end`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := compiled(t, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.world.memory, p.world.patience = 64<<20, time.Hour
+			if err := p.Begin(); err == nil || !strings.Contains(err.Error(), "more than 64 MiB of memory") ||
+				strings.Contains(err.Error(), "\n") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestRepetitionsAreBounded(t *testing.T) {
 	for text, want := range map[string]string{
 		`s = string.rep("ab", 1e10)`: "not enough memory", `s = ("ab"):rep(1e18)`: "not enough memory",
+		`s = ("x"):rep(1e5) s = s:gsub("", s)`: "not enough memory", `table.concat({}, "x")`: "",
+		`s = ("x"):rep(1e5) s = s:gsub("(.*)", ("%1"):rep(1e4))`:                                  "not enough memory",
+		`t = {} for i = 1, 1e4 do t[i] = "x" end table.concat(t, ("y"):rep(1e6))`:                 "not enough memory",
+		`s = ("x"):rep(1e6) t = {} for i = 1, 1e3 do t[i] = s end table.concat(t)`:                "not enough memory",
+		`t = {} for i = 1, 1e5 do t[i] = "x" end assert(#table.concat(t, "-") == 2e5 - 1)`:        "",
+		`s = ("x"):rep(1e6) .. "@" assert(#s:gsub("@", ("y"):rep(1e4)) == 1e6 + 1e4)`:             "",
 		`assert(("ab"):rep(3) == "ababab" and ("x"):rep(-1) == "" and string.rep("", 1e9) == "")`: ""} {
 		p, err := compiled(t, text)
 		if err == nil {

@@ -215,6 +215,7 @@ func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 	if c.traced {
 		c.traceAnswered(r, sentNs, endNs)
 	}
+	r.EndStream(endNs - sentNs)
 	if c.phase == rollingBack {
 		r.Fatal = r.Fatal || r.Class != protocol.OK
 		return c.conclude()

@@ -216,6 +216,31 @@ func TestCursorAllocatesNothing(t *testing.T) {
 
 // An insert whose record was there already fails or counts as in vain, as its request says. After an attempt that may
 // have made the record, it has succeeded.
+// The codec reads its clock before a request is sent and after its answer has arrived, so its time of the first message
+// may exceed the time of the whole answer.
+func TestFirstMessageIsNotAfterTheEnd(t *testing.T) {
+	for name, row := range map[string]struct{ firstNs, sentNs, endNs, want int64 }{
+		"before the end":     {400, 1000, 2000, 400},
+		"at once":            {1001, 1000, 2000, 1000},
+		"clocks that differ": {3600e9, 1000, 1001, 1},
+		"no time":            {5, 1000, 1000, 0},
+		"end before send":    {5, 1000, 999, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := compile(t, &plan.Plan{Operations: []plan.Operation{{Name: "call", Weight: 1,
+				Steps: []plan.Step{{Request: protocol.Request{Verb: protocol.SQL, Text: "select 1"}}}}}})
+			cursor := w.NewCursor(0, Rules{})
+			cursor.Begin(1)
+			r := protocol.Reply{}
+			r.StreamMessage(row.firstNs)
+			cursor.Answered(&r, row.sentNs, row.endNs)
+			if got := cursor.Facts.Stream.FirstNs; got != row.want {
+				t.Errorf("the first message came after %d ns, want %d", got, row.want)
+			}
+		})
+	}
+}
+
 func TestCursorOfRecordsThatAreThere(t *testing.T) {
 	there := protocol.Reply{Missing: true}
 	conflict := protocol.Reply{Failure: protocol.Failure{Class: protocol.Server, Code: "23505"}}

@@ -31,7 +31,12 @@ type codec struct {
 	packed                       bytes.Buffer
 	unpack                       *gzip.Reader
 	packedIn                     bytes.Reader
+
+	began time.Time // of the clock that times calls
 }
+
+// timeNs is a clock in ns that nobody sets back. It is above 0.
+func (c *codec) timeNs() int64 { return int64(time.Since(c.began)) + 1 }
 
 var (
 	_ protocol.Codec       = (*codec)(nil)
@@ -45,7 +50,7 @@ var (
 )
 
 func newCodec(p *prepared) *codec {
-	c := &codec{plan: p, now: time.Now}
+	c := &codec{plan: p, now: time.Now, began: time.Now()}
 	c.Init(c, http2.NewHeaders(p.lists))
 	return c
 }
@@ -98,7 +103,7 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 		c.begin(s, k, args, first)
 	}
 	if k.streamed || req.RPC.Deadline > 0 {
-		c.Stamp(time.Now().UnixNano())
+		c.Stamp(c.timeNs())
 	}
 	return dst, nil
 }
@@ -176,7 +181,7 @@ func (c *codec) Message(message []byte, compressed bool) (enough bool, violation
 		}
 	}
 	if k.streamed {
-		now := time.Now().UnixNano()
+		now := c.timeNs()
 		c.reply.StreamMessage(now - c.Stream.At)
 		c.Stream.At = now
 	}
@@ -218,7 +223,7 @@ func (c *codec) uncompress(message []byte) (plain []byte, violation protocol.Vio
 // late reports whether the deadline of the call whose answer is being read is over.
 func (c *codec) late() bool {
 	d := c.current.RPC.Deadline
-	return d > 0 && time.Now().UnixNano()-c.Began >= int64(d)
+	return d > 0 && c.timeNs()-c.Began >= int64(d)
 }
 
 // cancelledLate is what servers mean that cancel a call, by a reset or a status, because its deadline is over: their

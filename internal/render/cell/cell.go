@@ -5,6 +5,7 @@ package cell
 
 import (
 	"math"
+	"strings"
 
 	"brunt/internal/render/message"
 )
@@ -80,8 +81,19 @@ type Bounds struct {
 	Why        message.Message // why there is no interval; zero if there is one
 }
 
-// Text returns a cell of text.
-func Text(s string) Cell { return Cell{Text: s} }
+// Text returns a cell of text, which is cut if it is very long.
+func Text(s string) Cell { return Cell{Text: limited(s)} }
+
+// limited cuts a text that is longer than mostText.
+func limited(s string) string {
+	if len(s) <= mostText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:mostText], "") + "…"
+}
+
+// mostText limits the text of a cell, in bytes: names and messages of others can have any length.
+const mostText = 8 << 10
 
 // Figure returns a cell with a value in a unit of units.Value.
 func Figure(v float64, unit string) Cell { return Cell{Value: v, Unit: unit} }

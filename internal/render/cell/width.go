@@ -96,20 +96,14 @@ func Wrap(s string, n int) (lines []string) {
 // fold is like Wrap but also breaks longer words.
 func fold(s string, n int) (lines []string) {
 	for _, l := range Wrap(s, n) {
-		for n > 0 && Width(l) > n {
-			used, cut := 0, 0
-			for i, r := range l {
-				if used += runeWidth(r); used > n && i > 0 {
-					cut = i
-					break
-				}
+		used, from := 0, 0
+		for i, r := range l {
+			w := runeWidth(r)
+			if used += w; n > 0 && used > n && i > from {
+				lines, from, used = append(lines, l[from:i]), i, w
 			}
-			if cut == 0 {
-				break
-			}
-			lines, l = append(lines, l[:cut]), l[cut:]
 		}
-		lines = append(lines, l)
+		lines = append(lines, l[from:])
 	}
 	return lines
 }

@@ -75,14 +75,14 @@ func Write(w io.Writer, suites ...Suite) error {
 }
 
 func (s *Suite) element() suiteElement {
-	e := suiteElement{Name: units.Clean(s.Name), Tests: len(s.Cases)}
+	e := suiteElement{Name: named(s.Name), Tests: len(s.Cases)}
 	if !s.Began.IsZero() {
 		e.Timestamp = s.Began.UTC().Format("2006-01-02T15:04:05")
 	}
 	var seconds float64
 	for _, c := range s.Cases {
 		seconds += c.Seconds
-		out := caseElement{Class: units.Clean(c.Class), Name: units.Clean(c.Name), Time: fmt.Sprintf("%.3f", c.Seconds),
+		out := caseElement{Class: named(c.Class), Name: named(c.Name), Time: fmt.Sprintf("%.3f", c.Seconds),
 			Output: lines(c.Output)}
 		switch {
 		case c.Error != "":
@@ -98,9 +98,26 @@ func (s *Suite) element() suiteElement {
 	return e
 }
 
+// mostName and mostReason limit names and reasons, in bytes: those of others can have any length.
+const (
+	mostName   = 1 << 10
+	mostReason = 16 << 10
+)
+
+// limited cuts a text that is longer than most bytes.
+func limited(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// named returns a name as one line.
+func named(s string) string { return units.Clean(limited(s, mostName)) }
+
 func because(why string) *reason {
-	first, _, _ := strings.Cut(why, "\n")
-	return &reason{Message: units.Clean(first), Text: lines(why)}
+	first, _, _ := strings.Cut(limited(why, mostReason), "\n")
+	return &reason{Message: units.Clean(first), Text: lines(limited(why, mostReason))}
 }
 
 // lines cleans each line of a text.

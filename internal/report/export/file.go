@@ -14,6 +14,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/render/units"
 )
 
 // row is one interval of one operation. Times are in nanoseconds. The figures of a distribution without values are
@@ -131,7 +132,8 @@ func rowsOf(iv *measure.Interval, n *names) (out []row) {
 			continue
 		}
 		r := row{
-			Time: time.Unix(0, iv.UnixNs).UTC(), StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, Kind: iv.Kind,
+			Time: time.Unix(0, iv.UnixNs).UTC(), StartNs: iv.StartNs, EndNs: iv.EndNs,
+			Phase: units.Clean(iv.Phase), Kind: iv.Kind,
 			WarmUp:    iv.WarmUp,
 			Operation: nameAt(n.operations, i), Done: int64(o.Done), OK: int64(o.OK()), Failed: int64(o.Failed()),
 			Attempts: int64(o.Attempts), Retries: int64(o.Retries), Dropped: int64(o.Dropped()), Late: int64(o.Late),
@@ -259,9 +261,12 @@ func NewFile(w io.Writer, format string, run *record.Run) (File, error) {
 }
 
 func namesOf(run *record.Run) names {
-	n := names{run: run.Name, id: run.ID, version: run.Brunt, operations: run.OperationNames()}
+	n := names{run: units.Clean(run.Name), id: units.Clean(run.ID), version: run.Brunt, operations: run.OperationNames()}
+	for i, name := range n.operations {
+		n.operations[i] = units.Clean(name)
+	}
 	for i := range run.Targets {
-		n.addresses = append(n.addresses, run.Targets[i].Address)
+		n.addresses = append(n.addresses, units.Clean(run.Targets[i].Address))
 		n.protocol = run.Targets[i].Protocol
 	}
 	return n

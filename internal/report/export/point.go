@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"brunt/internal/measure"
+	"brunt/internal/render/units"
 )
 
 // point is an interval, or the sum of several, in the compact form in which it waits to be sent. The point of an
@@ -46,7 +47,7 @@ type slowPoint struct {
 // space.
 func newPoint(iv *measure.Interval, l *ladders, all *measure.Histogram) *point {
 	p := &point{
-		startNs: iv.StartNs, endNs: iv.EndNs, unixNs: iv.UnixNs + iv.EndNs - iv.StartNs, phase: iv.Phase,
+		startNs: iv.StartNs, endNs: iv.EndNs, unixNs: iv.UnixNs + iv.EndNs - iv.StartNs, phase: units.Clean(iv.Phase),
 		sessions: iv.Sessions, busy: iv.Busy, backlog: iv.Backlog, offered: iv.Offered, health: iv.Health,
 		operations: make([]operationPoint, len(iv.Operations)), addresses: make([]addressPoint, len(iv.Addresses)),
 		workers: slices.Clone(iv.Workers),

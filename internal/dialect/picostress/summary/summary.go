@@ -143,7 +143,8 @@ func Write(fsys record.FS, dir string, run *record.Run) (path string, err error)
 		err = record.ReplaceFile(fsys, path, append(data, '\n'))
 	}
 	if err != nil {
-		return "", fmt.Errorf("the summary can't be written to %s: %w; name another folder with --%s", path, err, Flag)
+		return "", fmt.Errorf("the summary can't be written to %s: %w; name another folder with --%s", path,
+			record.FileCause(err), Flag)
 	}
 	return path, nil
 }

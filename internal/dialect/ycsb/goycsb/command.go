@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/base/secret"
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
@@ -57,8 +59,18 @@ func Tool() dialect.Tool {
 		Name: "ycsb", Formats: []string{"ycsb", "go-ycsb"}, Programs: []string{"go-ycsb"},
 		Commands: []dialect.Command{{Name: "ycsb", New: newYCSB, Rewrite: rewrite, Letters: secret.Flags{Properties: true}}},
 		Results:  []result.Format{output.Format()},
+		Instead: func(name string, text []byte) string {
+			if strings.HasPrefix(filepath.Ext(name), ".y") || !workloadLine().Match(text) {
+				return ""
+			}
+			return fmt.Sprintf("a workload of YCSB, which names no database; write brunt ycsb load DATABASE -P %s, or "+
+				"ycsb run, with convert after brunt for its plan", name)
+		},
 	}
 }
+
+// workloadLine matches a line that all workloads of YCSB have.
+var workloadLine = lazyregexp.New(`(?m)^\s*(workload|recordcount|operationcount)\s*[=:]`)
 
 func newYCSB(s *command.Env) *cobra.Command {
 	return texts().Group("ycsb", newLoad(s, ycsb.Load, "l"), newLoad(s, ycsb.Run, "r"), newShell(s), newDatabases(s),

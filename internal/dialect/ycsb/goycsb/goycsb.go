@@ -176,16 +176,18 @@ func removeIfThere(path string) error {
 
 // explain prints on standard error why operations failed and where the record is.
 func (y *Execution) explain(run *record.Run, dir string) {
+	present := false
 	for _, e := range run.Failures {
 		code := e.Code
 		if code != "" {
 			code = " " + code
 		}
 		fmt.Fprintf(y.out.Err, "brunt: %d × %s%s: %s\n", e.Count, e.Class, code, e.Text)
-		if e.Code == protocol.NothingInserted {
-			fmt.Fprintln(y.out.Err, "brunt: note: an earlier load or run has made records with these keys; "+
-				"load with dropdata=true first, or with resume=true to complete a load")
-		}
+		present = present || e.Code == protocol.NothingInserted
+	}
+	if present {
+		fmt.Fprintln(y.out.Err, "brunt: note: an earlier load or run has made records with these keys; "+
+			"load with dropdata=true first, or with resume=true to complete a load")
 	}
 	for _, w := range run.Warnings {
 		if w.ID == "leak" || w.ID == "export-lost" || strings.HasPrefix(w.ID, "watch-") {
