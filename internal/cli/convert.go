@@ -60,8 +60,9 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 			return append(line, args[1:]...), nil
 		}
 	}
-	// A file may have a program's name with an ending, such as pgbench.yml.
-	if tool, program := linked.Called(name); program != "" && (executable(name) || err != nil && !typed(name)) {
+	// A file may have a program's name with an ending, such as pgbench.yml, or a script that calls it, pgbench.sh.
+	_, script := shellScript(linked, name, text)
+	if tool, program := linked.Called(name); program != "" && (executable(name) && !script || err != nil && !typed(name)) {
 		return tool.Brunt(s, args[1:]), nil
 	}
 	if ext := filepath.Ext(name); ext == ".js" || ext == ".ts" {

@@ -3,12 +3,13 @@ package cassandrastress
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"brunt/internal/base/lazyregexp"
 )
 
 // Profile is a profile of cassandra-stress: a table, how its values are made, and what is done with it.
@@ -76,7 +77,7 @@ func (p *Profile) fault(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%s:%d:%d: %s", p.Path, line, column, fmt.Sprintf(format, args...))
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+)(?:, column (\d+))?: `)
+var yamlLine = lazyregexp.New(`line (\d+)(?:, column (\d+))?: `)
 
 // ParseProfile parses a profile. Errors have file, line and column.
 func ParseProfile(path string, text []byte) (*Profile, error) {
@@ -84,7 +85,7 @@ func ParseProfile(path string, text []byte) (*Profile, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		where, message := "1:1", strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: ")
-		if m := yamlLine.FindStringSubmatch(message); m != nil {
+		if m := yamlLine().FindStringSubmatch(message); m != nil {
 			line, _ := strconv.Atoi(m[1])
 			column := m[2]
 			if column == "" {

@@ -59,8 +59,8 @@ func (f *PlanFlags) Read(s *Env, args []string) (*plan.Plan, error) {
 	return nil, err
 }
 
-// Unread returns the error of a file that can't be read as a plan or a list of requests: err, or what to do with another
-// tool's file.
+// Unread returns the error of a file that can't be read as a plan or a list of requests: err, or what to do with it if
+// it is another tool's.
 func (s *Env) Unread(path string, err error) error {
 	if s.Foreign == nil {
 		return err

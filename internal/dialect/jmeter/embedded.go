@@ -3,13 +3,13 @@ package jmeter
 import (
 	"mime"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
 
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/load/gen"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
@@ -302,7 +302,7 @@ func attribute(t *html.Token, name string) string {
 }
 
 // styleURL finds what a style attribute refers to.
-var styleURL = regexp.MustCompile(`(?i)URL\(\s*['"](.*)['"]\s*\)`)
+var styleURL = lazyregexp.New(`(?i)URL\(\s*['"](.*)['"]\s*\)`)
 
 // references returns what JMeter's parser would fetch for a tag.
 func references(t *html.Token) (all []string) {
@@ -333,21 +333,21 @@ func references(t *html.Token) (all []string) {
 	default:
 		all = append(all, attribute(t, "background"))
 	}
-	if m := styleURL.FindStringSubmatch(attribute(t, "style")); m != nil {
+	if m := styleURL().FindStringSubmatch(attribute(t, "style")); m != nil {
 		all = append(all, m[1])
 	}
 	return all
 }
 
 var (
-	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	cssImport  = regexp.MustCompile(`(?i)@import\s+(?:url\(\s*)?(?:"([^"]*)"|'([^']*)'|([^\s;)"']+))`)
+	cssComment = lazyregexp.New(`(?s)/\*.*?\*/`)
+	cssImport  = lazyregexp.New(`(?i)@import\s+(?:url\(\s*)?(?:"([^"]*)"|'([^']*)'|([^\s;)"']+))`)
 )
 
 // imports returns the style sheets that a style sheet imports: of what it refers to, JMeter fetches only these, because
 // browsers fetch the rest where a rule applies.
 func imports(text string) (all []string) {
-	for _, m := range cssImport.FindAllStringSubmatch(cssComment.ReplaceAllString(text, " "), -1) {
+	for _, m := range cssImport().FindAllStringSubmatch(cssComment().ReplaceAllString(text, " "), -1) {
 		all = append(all, m[1]+m[2]+m[3])
 	}
 	return all

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/dlclark/regexp2/v2"
+
+	"brunt/internal/base/lazyregexp"
 )
 
 // regex is a regular expression in Perl's syntax. What Go's own library takes is run by it, in linear time; what needs
@@ -88,7 +90,7 @@ func (r *regex) replace(s, by string, once bool) string {
 		}
 		return s
 	}
-	by = javaGroup.ReplaceAllString(by, "$${$1}")
+	by = javaGroup().ReplaceAllString(by, "$${$1}")
 	if !once {
 		return r.fast.ReplaceAllString(s, by)
 	}
@@ -99,7 +101,7 @@ func (r *regex) replace(s, by string, once bool) string {
 	return s[:at[0]] + string(r.fast.ExpandString(nil, by, s, at)) + s[at[1]:]
 }
 
-var javaGroup = regexp.MustCompile(`\$(\d)`)
+var javaGroup = lazyregexp.New(`\$(\d)`)
 
 // fillTemplate replaces $1$ … in a template by groups of a match; $0$ is all of it.
 func fillTemplate(template string, groups []string) string {
