@@ -198,9 +198,9 @@ func (d *Database) literal(text string) string {
 	return d.Flavor.Literal(&v)
 }
 
-// WriteFacts stores constants of the load that aren't stored yet. Loads of several parts that store the same ones at the
-// same time don't disturb each other; a fact that another one stores with another value in between is an error, and
-// stays.
+// WriteFacts stores constants of the load that aren't stored yet. Loads of several parts that store the same ones at
+// the same time don't disturb each other; a fact that another one stores with another value in between is an error,
+// and stays.
 func (d *Database) WriteFacts(ctx context.Context, f Facts) error {
 	known, err := d.ReadFacts(ctx)
 	if err != nil {
