@@ -104,11 +104,24 @@ func TestCookEndsOnTime(t *testing.T) {
 
 // The response times show the server's pauses. An arrival at time a within a pause that ends at e is answered at e at
 // the earliest. So of the rate·length arrivals of each pause, at least rate·(length − x) − 1 take x or more. This lower
-// bound holds however busy the machine is.
+// bound holds however busy the machine is. Whether a pause is told from the pauses of a busy machine is up to chance, so
+// that up to three loads are sent until it is.
 func TestCookShowsPauses(t *testing.T) {
 	t.Parallel()
-	const rate, pause = 200, time.Second
 	server := testserver.Nginx(t)
+	var kinds map[string]int
+	for range 3 {
+		if kinds = cookWithPauses(t, server); kinds["pause"] > 0 && kinds["recovery"] > 0 {
+			return
+		}
+	}
+	t.Errorf("hints: %v", kinds)
+}
+
+// cookWithPauses sends a load to a server that pauses three times, and returns the number of hints of each kind.
+func cookWithPauses(t *testing.T, server *testserver.Server) (kinds map[string]int) {
+	t.Helper()
+	const rate, pause = 200, time.Second
 	type span struct{ from, to time.Time }
 	var pauses []span
 	done := make(chan struct{})
@@ -163,14 +176,16 @@ func TestCookShowsPauses(t *testing.T) {
 		time.Duration(s.TotalNs) > silent+2*longest*time.Duration(s.Count) || !strings.Contains(c.Out, "time lost ") {
 		t.Errorf("the server was stopped for %v, no answer came for %v: %+v", stopped, silent, s)
 	}
-	kinds := map[string]int{}
+	kinds = map[string]int{}
 	for _, h := range c.Run.Hints {
-		kinds[h.Kind]++
+		if h.Metric == "throughput" {
+			kinds[h.Kind]++
+		}
 	}
-	if kinds["pause"] < 1 || kinds["recovery"] < 1 ||
-		!strings.Contains(c.Out, " pause: nothing succeeded for 250 ms, after ") {
-		t.Errorf("hints: %v", kinds)
+	if told := strings.Contains(c.Out, " pause: nothing succeeded for 250 ms, after "); told != (kinds["pause"] > 0) {
+		t.Errorf("hints: %v, and the report says so: %t", kinds, told)
 	}
+	return kinds
 }
 
 // silence returns the total length of the slices without an answer, the length of the longest one, and the beginning of
