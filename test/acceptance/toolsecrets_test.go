@@ -249,36 +249,49 @@ func TestSecretsOfToolsAreNowhere(t *testing.T) {
 			t.Parallel()
 			service := newWitness(t)
 			load := toolsLoads(t, strings.TrimPrefix(service.URL, "http://"), rpc)[name]
-			dir := filepath.Join(t.TempDir(), "bundle")
-			flag := "--bundle"
-			if load.args[0] == "cook" {
-				flag = "-bundle"
-			}
-			args := append([]string{load.args[0], flag, dir}, load.args[1:]...)
-			if slices.Contains([]string{"vegeta", "tpcb", "tpcc", "ycsb", "etcd-benchmark"}, load.args[0]) { // subcommands
-				args = slices.Concat(load.args[:2], []string{flag, dir}, load.args[2:])
-			}
-			o := brunt(t, args...)
-			sent := service.take()
-			if o.code == exitcode.BadPlan {
-				t.Errorf("the command line isn't understood: %s", o.err)
-			}
-			printsNone(t, strings.Join(args, " "), o)
-			keepsNone(t, dir)
-			c := brunt(t, append([]string{"convert"}, load.args...)...)
-			printsNone(t, "convert", c)
-			if load.again == nil || t.Failed() {
-				return
-			}
-			if len(sent) == 0 || c.code != 0 {
-				t.Fatalf("sent %q, converted with %d: %s", sent, c.code, c.err)
-			}
-			runsAgain(t, c.out, load.again)
-			if again := service.take(); !slices.Equal(again, sent) {
-				t.Errorf("the converted plan sent\n%q\ninstead of\n%q", again, sent)
+			for attempt := 1; !saysAndSends(t, service, load, attempt == 5) && !t.Failed(); attempt++ {
 			}
 		})
 	}
+}
+
+// saysAndSends runs a command and the plan that it is converted to. It reports whether both sent the same, which loads
+// that are limited in time may fail to do on a busy machine; last makes that an error.
+func saysAndSends(t *testing.T, service *witness, load toolsLoad, last bool) bool {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	flag := "--bundle"
+	if load.args[0] == "cook" {
+		flag = "-bundle"
+	}
+	args := append([]string{load.args[0], flag, dir}, load.args[1:]...)
+	if slices.Contains([]string{"vegeta", "tpcb", "tpcc", "ycsb", "etcd-benchmark"}, load.args[0]) { // subcommands
+		args = slices.Concat(load.args[:2], []string{flag, dir}, load.args[2:])
+	}
+	o := brunt(t, args...)
+	sent := service.take()
+	if o.code == exitcode.BadPlan {
+		t.Errorf("the command line isn't understood: %s", o.err)
+	}
+	printsNone(t, strings.Join(args, " "), o)
+	keepsNone(t, dir)
+	c := brunt(t, append([]string{"convert"}, load.args...)...)
+	printsNone(t, "convert", c)
+	if load.again == nil || t.Failed() {
+		return true
+	}
+	if c.code != 0 {
+		t.Fatalf("converted with %d: %s", c.code, c.err)
+	}
+	runsAgain(t, c.out, load.again)
+	again := service.take()
+	if len(sent) > 0 && slices.Equal(again, sent) {
+		return true
+	}
+	if last {
+		t.Errorf("the converted plan sent\n%q\ninstead of\n%q", again, sent)
+	}
+	return last
 }
 
 // printsNone reports a secret that a command has printed.
