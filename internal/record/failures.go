@@ -54,6 +54,7 @@ const (
 	maxTexts       = 8
 	samplesPerText = 3
 	maxTextBytes   = 500
+	maxKnown       = 256 // failures that are found without a look at their texts' parts
 )
 
 // The texts of failures beyond maxCodes and maxTexts.
@@ -70,6 +71,7 @@ type failureLog struct {
 	mu      sync.RWMutex
 	texts   map[codeKey]int // how many are counted
 	groups  map[groupKey]*failureGroup
+	known   map[groupKey]*failureGroup // by the failures' own texts, of the first maxKnown
 	samples [][]byte
 }
 
@@ -86,7 +88,8 @@ type failureGroup struct {
 }
 
 func newFailureLog(perClass int) *failureLog {
-	return &failureLog{perClass: uint64(max(perClass, 0)), texts: map[codeKey]int{}, groups: map[groupKey]*failureGroup{}}
+	return &failureLog{perClass: uint64(max(perClass, 0)), texts: map[codeKey]int{}, groups: map[groupKey]*failureGroup{},
+		known: map[groupKey]*failureGroup{}}
 }
 
 func (l *failureLog) add(e *ErrorSample) {
@@ -110,6 +113,25 @@ func (l *failureLog) add(e *ErrorSample) {
 
 // count counts f and returns the number of failures of its class, code and text so far.
 func (l *failureLog) count(f FailureCount) uint64 {
+	own := groupKey{codeKey{f.Class, f.Code}, f.Text}
+	l.mu.RLock()
+	g, full := l.known[own], len(l.known) >= maxKnown
+	l.mu.RUnlock()
+	if g == nil {
+		g = l.group(f)
+		if !full && len(own.text) <= maxTextBytes {
+			l.mu.Lock()
+			if len(l.known) < maxKnown {
+				l.known[own] = g
+			}
+			l.mu.Unlock()
+		}
+	}
+	return g.count.Add(f.Count)
+}
+
+// group returns the group that counts f, whose text then says no more than what holds for f, too.
+func (l *failureLog) group(f FailureCount) *failureGroup {
 	f.Text = oneLine(f.Text)
 	key := groupKey{codeKey{f.Class, f.Code}, textKind(f.Text)}
 	l.mu.RLock()
@@ -127,7 +149,7 @@ func (l *failureLog) count(f FailureCount) uint64 {
 			break
 		}
 	}
-	return g.count.Add(f.Count)
+	return g
 }
 
 // newGroup returns the group that counts failures with the key, of which text is the first.
