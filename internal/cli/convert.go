@@ -61,7 +61,7 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 		}
 	}
 	// A file may have a program's name with an ending, such as pgbench.yml, or a script that calls it, pgbench.sh.
-	_, script := shellScript(linked, name, text)
+	script := err == nil && shellScript(linked, name, text)
 	if tool, program := linked.Called(name); program != "" && (executable(name) && !script || err != nil && !typed(name)) {
 		return tool.Brunt(s, args[1:]), nil
 	}
@@ -70,8 +70,8 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 			name, name)
 	}
 	if err != nil {
-		if lines := toolLines(linked, name); strings.Contains(name, " ") && len(lines) > 0 {
-			return convertedLine(s, linked, "the command line", lines, args[1:])
+		if strings.Contains(name, " ") && isToolLine(linked, &shellCommand{words: strings.Fields(name)}) {
+			return convertedLine(s, linked, "the command line", name, args[1:])
 		}
 		return nil, fmt.Errorf("%w; name a file or a command that sends a load: see brunt convert --help", err)
 	}
@@ -90,8 +90,8 @@ func convertedFile(s *command.Env, linked dialect.Tools, text []byte, args []str
 	if _, mapping := strings.CutPrefix(filepath.Ext(name), ".y"); mapping {
 		return append([]string{"run"}, args...), nil
 	}
-	if lines, script := shellScript(linked, name, text); script {
-		return convertedLine(s, linked, name, lines, args[1:])
+	if shellScript(linked, name, text) {
+		return convertedLine(s, linked, name, string(text), args[1:])
 	}
 	return append([]string{httpCommand}, args...), nil
 }

@@ -104,8 +104,8 @@ func TestCookEndsOnTime(t *testing.T) {
 
 // The response times show the server's pauses. An arrival at time a within a pause that ends at e is answered at e at
 // the earliest. So of the rate·length arrivals of each pause, at least rate·(length − x) − 1 take x or more. This lower
-// bound holds however busy the machine is. Whether a pause is told from the pauses of a busy machine is up to chance, so
-// that up to three loads are sent until it is.
+// bound holds however busy the machine is. Whether a pause is told from the pauses of a busy machine is up to chance,
+// so that up to three loads are sent until it is.
 func TestCookShowsPauses(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
