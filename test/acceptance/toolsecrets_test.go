@@ -341,7 +341,7 @@ func runsAgain(t *testing.T, text string, given map[string]string) {
 		env = append(env, variable+"="+value)
 	}
 	c := spawnWith(t, t.TempDir(), env, "run", path, "--no-record")
-	if o := c.wait(); !judged(o.code) && o.code != exitcode.Threshold { // a busy machine may drop too much of half a second
+	if o := c.wait(); !judged(o.code) && o.code != exitcode.Threshold { // busy machines drop much of half a second
 		t.Errorf("the plan ended with %d: %s%s\n%s", o.code, o.out, o.err, text)
 	}
 }
