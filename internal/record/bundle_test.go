@@ -210,6 +210,13 @@ func TestUnreadableBundles(t *testing.T) {
 	if _, err := Open(OS{}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "holds no run.json") {
 		t.Errorf("empty folder: %v", err)
 	}
+	killed := t.TempDir()
+	if err := os.Mkdir(filepath.Join(killed, WorkersFolder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(OS{}, killed); err == nil || !strings.Contains(err.Error(), "brunt resume "+killed) {
+		t.Errorf("the process that led workers was killed: %v", err)
+	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -44,6 +44,11 @@ func Open(fsys FS, path string) (*Recorded, error) {
 	}
 	data, err := ReadFile(fsys, filepath.Join(path, RunFile))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		if workers, err := fsys.Open(filepath.Join(path, WorkersFolder)); err == nil {
+			workers.Close()
+			return nil, fmt.Errorf("%s holds no %s: the process that led its workers didn't end; complete it with brunt resume %s",
+				path, RunFile, path)
+		}
 		return nil, fmt.Errorf("%s holds no %s; name the folder of a run, such as %s", path, RunFile,
 			filepath.Join(DefaultRoot, "<name>-<time>"))
 	}
