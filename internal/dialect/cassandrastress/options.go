@@ -171,6 +171,9 @@ func (o *Options) group(name string, args []string) error {
 			}
 		}
 		err := alone(name, strings.ToLower(key), key != a)
+		if name == "-node" && key != a && value == "" {
+			err = errUnknown // not a node, such as n= of the command
+		}
 		if err == nil {
 			err = do(strings.ToLower(key), value)
 		}

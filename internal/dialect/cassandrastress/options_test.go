@@ -94,6 +94,7 @@ func TestBadOptions(t *testing.T) {
 		"write n=1 no-warmup=1":                                   "no-warmup=1: it takes no value",
 		"write n=1 -rate auto=1":                                  "-rate auto=1: it takes no value",
 		"write n=1 clustering=FIXED(0)":                           "clustering=FIXED(0): at least one operation",
+		"write -node a n=":                                        "-node n=: there is no such option",
 		"write n=1 -node a,,b":                                    "-node a,,b: name a node",
 		"write n=1 -port native=70000":                            "-port native=70000: give a port",
 		"write n=1 -mode maxPending=0":                            "-mode maxPending=0: give a number",
