@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"brunt/internal/record"
 )
@@ -26,4 +28,25 @@ type Database interface {
 	// Settle cleans up after an attempt that was killed or interrupted: it ends statements that are still building
 	// or dropping a proposal's index, and drops the index if it is invalid. It reports whether the index exists.
 	Settle(ctx context.Context, p *record.Proposal) (there bool, err error)
+}
+
+// NoneExplained returns an error that says why no statement of inspections is known that could be explained, and what
+// to do about it. failed is the error of the server that was asked to explain one; it may be nil.
+func NoneExplained(seen []record.Inspection, failed error) error {
+	if failed != nil {
+		return fmt.Errorf("no statement could be explained: %w", failed)
+	}
+	for i := range seen {
+		for _, m := range seen[i].Missing {
+			if !m.Remedy.IsZero() {
+				return fmt.Errorf("no statement is known that could be explained, since %s; %s", m.Text, m.Remedy)
+			}
+		}
+		for _, p := range seen[i].Plans {
+			if p.Failed != "" {
+				return fmt.Errorf("no statement could be explained: %s", p.Failed)
+			}
+		}
+	}
+	return errors.New("no statement is known that could be explained; run a load of SQL statements with --inspect first")
 }

@@ -210,6 +210,7 @@ func saves(p *record.Proposal) (sum float64) {
 // explained returns the statements of inspections that have plans, those that read most rows in all first.
 func explained(ctx context.Context, s Server, seen []record.Inspection) ([]statement, error) {
 	var out []statement
+	var failed error
 	for i := range seen {
 		for _, p := range seen[i].Plans {
 			if p.Failed != "" || slices.ContainsFunc(out, func(o statement) bool { return o.text == p.Text }) {
@@ -223,8 +224,7 @@ func explained(ctx context.Context, s Server, seen []record.Inspection) ([]state
 					}
 				}
 			}
-			var err error
-			if st.rows, st.scanned, err = s.Explain(ctx, p.Text); err == nil {
+			if st.rows, st.scanned, failed = s.Explain(ctx, p.Text); failed == nil {
 				out = append(out, st)
 			}
 			if ctx.Err() != nil {
@@ -233,7 +233,7 @@ func explained(ctx context.Context, s Server, seen []record.Inspection) ([]state
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("no statement is known that could be explained; run a load of SQL statements with --inspect first")
+		return nil, inspect.NoneExplained(seen, failed)
 	}
 	slices.SortStableFunc(out, func(a, b statement) int { return cmp.Compare(b.calls*b.rows, a.calls*a.rows) })
 	return out, nil

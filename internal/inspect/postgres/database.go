@@ -211,7 +211,7 @@ func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]rec
 		a.statements = append(a.statements, c)
 	}
 	if explained == 0 {
-		return nil, whyNone(seen)
+		return nil, inspect.NoneExplained(seen, nil)
 	}
 	if a.trial, err = d.trial(ctx, s); err != nil {
 		return nil, err
@@ -256,18 +256,6 @@ func likeParameter(root *node) (found bool) {
 		}
 	})
 	return found
-}
-
-// whyNone returns an error that says why no statement is known, and what to do about it.
-func whyNone(seen []record.Inspection) error {
-	for i := range seen {
-		for _, m := range seen[i].Missing {
-			if !m.Remedy.IsZero() {
-				return fmt.Errorf("no statement is known that could be explained, since %s; %s", m.Text, m.Remedy)
-			}
-		}
-	}
-	return errors.New("no statement is known that could be explained; run a load with --inspect first")
 }
 
 // trial returns the method by which indexes can be tried on this server.
