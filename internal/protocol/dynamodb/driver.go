@@ -21,6 +21,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"brunt/internal/protocol"
@@ -96,7 +97,7 @@ func (d *Driver) open(ctx context.Context, t protocol.Target) (*conn, *protocol.
 		switch {
 		case f.Class == protocol.Timeout:
 			text = socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error()
-		case socket.Closed(f):
+		case socket.Closed(f), strings.HasSuffix(f.Text, "server closed idle connection"): // net/http exports no such error
 			text = socket.Explain(ctx, t.Address, io.EOF).Error()
 		case f.Class == protocol.Server:
 			text += "; check access key, secret key and region"
