@@ -127,7 +127,8 @@ func (d *Database) begin(ctx context.Context, tables []Table, o *LoadOptions) (r
 
 // foreign returns the error of a table that was there before the table of notes.
 func (d *Database) foreign(ctx context.Context, table string) error {
-	if has, err := d.HasTable(ctx, d.Notes); err != nil || has {
+	has, err := d.HasTable(ctx, d.Notes)
+	if d.has = has; err != nil || has {
 		return cmpErr(err, errBegun)
 	}
 	return exitcode.Usage(fmt.Errorf("there is a table %s, and brunt didn't load it: no table %s says so; drop it, or use "+
