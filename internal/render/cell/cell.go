@@ -5,9 +5,9 @@ package cell
 
 import (
 	"math"
-	"strings"
 
 	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // Kind is the layout of a table.
@@ -82,15 +82,7 @@ type Bounds struct {
 }
 
 // Text returns a cell of text, which is cut if it is very long.
-func Text(s string) Cell { return Cell{Text: limited(s)} }
-
-// limited cuts a text that is longer than mostText.
-func limited(s string) string {
-	if len(s) <= mostText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:mostText], "") + "…"
-}
+func Text(s string) Cell { return Cell{Text: units.Limited(s, mostText)} }
 
 // mostText limits the text of a cell, in bytes: names and messages of others can have any length.
 const mostText = 8 << 10

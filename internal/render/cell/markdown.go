@@ -86,5 +86,5 @@ func (c Cell) markdown(l units.Language) string {
 // MarkdownText escapes s so that it has no special meaning in Markdown tables and lines.
 func MarkdownText(s string) string {
 	return strings.NewReplacer("|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "<", "&lt;", "[", "\\[", "#",
-		"\\#").Replace(limited(units.Clean(s)))
+		"\\#").Replace(units.Limited(units.Clean(s), mostText))
 }

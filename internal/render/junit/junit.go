@@ -104,20 +104,12 @@ const (
 	mostReason = 16 << 10
 )
 
-// limited cuts a text that is longer than most bytes.
-func limited(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
 // named returns a name as one line.
-func named(s string) string { return units.Clean(limited(s, mostName)) }
+func named(s string) string { return units.Clean(units.Limited(s, mostName)) }
 
 func because(why string) *reason {
-	first, _, _ := strings.Cut(limited(why, mostReason), "\n")
-	return &reason{Message: units.Clean(first), Text: lines(limited(why, mostReason))}
+	first, _, _ := strings.Cut(units.Limited(why, mostReason), "\n")
+	return &reason{Message: units.Clean(first), Text: lines(units.Limited(why, mostReason))}
 }
 
 // lines cleans each line of a text.

@@ -246,6 +246,14 @@ func Value(v float64, unit string) string {
 	return Digits3(v)
 }
 
+// Limited returns a text of at most most bytes as it is, and of a longer one the beginning and an ellipsis.
+func Limited(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
 // Clean makes external text safe to print on one line: it removes control characters and those that change the text
 // direction.
 func Clean(s string) string {
