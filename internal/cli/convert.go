@@ -63,7 +63,7 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 	// A file may have a program's name with an ending, such as pgbench.yml, or a script that calls it, pgbench.sh.
 	script := err == nil && shellScript(linked, name, text)
 	if tool, program := linked.Called(name); program != "" && (executable(name) && !script || err != nil && !typed(name)) {
-		return tool.Brunt(s, args[1:]), nil
+		return tool.Brunt(s, program, args[1:]), nil
 	}
 	if ext := filepath.Ext(name); ext == ".js" || ext == ".ts" {
 		return nil, fmt.Errorf("%s is a script, which decides as it runs what to send, so it has no plan; run it as it is: brunt k6 run %s",

@@ -195,7 +195,7 @@ func convertedLine(s *command.Env, linked dialect.Tools, name, script string, mo
 	}
 	words := slices.Concat(lines[0].words, more)
 	if tool, program := linked.Called(words[0]); program != "" {
-		return tool.Brunt(s, words[1:]), nil
+		return tool.Brunt(s, program, words[1:]), nil
 	}
 	for len(words) > 2 && (words[1] == asCommand || words[1] == "convert") {
 		words = words[1:]

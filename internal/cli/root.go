@@ -35,7 +35,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		Foreign: func(name string, text []byte) string { return foreign(linked, name, text) }}
 	rest, all := usage.WantsAllHelp(args[1:])
 	if program != "" {
-		rest = tool.Brunt(s, rest)
+		rest = tool.Brunt(s, program, rest)
 	}
 	rest, err := rewritten(linked, rest)
 	if err := errors.Join(err, protocols.Faults()); err != nil {

@@ -231,10 +231,12 @@ func (t Tools) Scripts() *Scripts {
 }
 
 // Brunt returns the arguments of brunt for those of one of the tool's programs.
-func (t *Tool) Brunt(s *command.Env, args []string) []string {
+func (t *Tool) Brunt(s *command.Env, program string, args []string) []string {
 	switch {
 	case t.Arguments != nil:
-		return t.Arguments(s, args)
+		called := *s
+		called.Program = program
+		return t.Arguments(&called, args)
 	case len(t.Commands) > 0:
 		return append([]string{t.Commands[0].Name}, args...)
 	}
